@@ -1,0 +1,62 @@
+# Language level, warnings, math flags, sanitizers and build speed. Applies to everything we compile.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "spmd needs g++ 12 or newer (found ${CMAKE_CXX_COMPILER_VERSION})")
+endif()
+
+# Without a preset or an explicit type, build what users run.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+# NDEBUG is never defined: asserts guard our invariants in every build type.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
+
+option(SPMD_WERROR "Treat warnings as errors" OFF)
+add_compile_options(
+  -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+  -Wnon-virtual-dtor -Woverloaded-virtual
+  -Werror=switch -Werror=return-type  # an op that a family's switch forgets must not compile
+  $<$<BOOL:${SPMD_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False positives of g++ 12 and 13 on std::string, std::optional and std::vector when optimising.
+  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow
+                      -Wno-array-bounds -Wno-dangling-pointer)
+endif()
+
+# Strict math: results must not depend on whether the compiler contracts a*b+c into an FMA. A source
+# named *_fma.cc is exempt (see spmd_layer): such a kernel states its own tolerance.
+add_compile_options(-ffp-contract=off)
+
+# Paths in __FILE__ are relative to the repository, also where ccache has made them relative to the
+# build folder.
+file(RELATIVE_PATH source_from_build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/="
+                    "-fmacro-prefix-map=${source_from_build}=")
+
+set(SPMD_SANITIZE "" CACHE STRING "Sanitizers, comma-separated: address,undefined or thread")
+if(SPMD_SANITIZE)
+  add_compile_options(-fsanitize=${SPMD_SANITIZE} -fno-sanitize-recover=undefined
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${SPMD_SANITIZE})
+endif()
+
+# Build speed. Paths relative to the source tree let build folders share ccache's entries.
+option(SPMD_CCACHE "Use ccache when it is installed" ON)
+find_program(SPMD_CCACHE_PROGRAM ccache)
+if(SPMD_CCACHE AND SPMD_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${SPMD_CCACHE_PROGRAM})
+endif()
+option(SPMD_MOLD "Link with mold when it is installed" ON)
+find_program(SPMD_MOLD_PROGRAM mold)
+if(SPMD_MOLD AND SPMD_MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()

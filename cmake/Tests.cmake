@@ -1,0 +1,71 @@
+# Tests and benchmarks, found by folder.
+
+include(GoogleTest)
+
+# Linked into every test: helpers, GoogleTest and its main(), and SPMD_SOURCE_DIR for test data. It
+# links no layer, so that each test links its own layer only; a helper's layers come from its users.
+if(BUILD_TESTING)
+  spmd_glob(sources tests/support "" *.cc)
+  if(sources)
+    add_library(spmd_test_support STATIC ${sources})
+    add_dependencies(spmd_test_support spmd_protos)
+    set(scope PUBLIC)
+  else()
+    add_library(spmd_test_support INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(spmd_test_support ${scope} "${PROJECT_SOURCE_DIR}")
+  target_include_directories(spmd_test_support SYSTEM ${scope} "${SPMD_GENERATED_DIR}")
+  target_compile_definitions(spmd_test_support ${scope} SPMD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(spmd_test_support ${scope} GTest::gtest GTest::gtest_main)
+endif()
+
+# spmd_tests(<folder> [EXCLUDE <folder>...] LINK <layer>...)
+#
+# tests/<folder>/**/*.cc becomes one GoogleTest executable, test_<folder> (a/b gives test_a_b). Each
+# tests/<folder>/*.sh is one test: bash runs it with SPMD_RUN, SPMD_OPT and SPMD_SOURCE_DIR set and
+# scripts/env.sh read; exit code 77 means skipped. Both get the top folder as CTest label.
+function(spmd_tests folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCLUDE;LINK")
+  string(REPLACE "/" "_" name "${folder}")
+  string(REGEX REPLACE "/.*" "" label "${folder}")
+
+  list(TRANSFORM arg_EXCLUDE PREPEND "tests/")
+  spmd_glob(sources tests/${folder} "${arg_EXCLUDE}" *.cc)
+  if(sources)
+    add_executable(test_${name} ${sources})
+    target_link_libraries(test_${name} PRIVATE spmd_test_support ${arg_LINK})
+    # PRE_TEST: the cases are listed when ctest runs, not after each link.
+    gtest_discover_tests(test_${name} TEST_PREFIX "${label}/" DISCOVERY_MODE PRE_TEST
+                         DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 300)
+  endif()
+
+  file(GLOB scripts CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/tests/${folder}"
+       "${PROJECT_SOURCE_DIR}/tests/${folder}/*.sh")
+  foreach(script IN LISTS scripts)
+    string(REGEX REPLACE "\\.sh$" "" stem "${script}")
+    set(test "${label}/${stem}.sh")
+    add_test(NAME ${test} COMMAND bash -c ". ./scripts/env.sh && exec bash tests/${folder}/${script}"
+             WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77
+      ENVIRONMENT "SPMD_RUN=${PROJECT_BINARY_DIR}/spmd-run;SPMD_OPT=${PROJECT_BINARY_DIR}/spmd-opt;\
+SPMD_SOURCE_DIR=${PROJECT_SOURCE_DIR};SPMD_BINARY_DIR=${PROJECT_BINARY_DIR}")
+  endforeach()
+endfunction()
+
+# spmd_benchmarks(<folder> LINK <library>...): each source is one program. The target `bench` builds
+# them all; plain builds do not.
+function(spmd_benchmarks folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  add_custom_target(bench)
+  if(NOT SPMD_HAVE_BENCHMARK)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cc")
+  foreach(source IN LISTS sources)
+    get_filename_component(stem "${source}" NAME_WE)
+    add_executable(bench_${stem} EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(bench_${stem} PRIVATE ${arg_LINK} benchmark::benchmark_main)
+    add_dependencies(bench bench_${stem})
+  endforeach()
+endfunction()
