@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Settings for running MPI programs here. Read it into your shell once, before typing mpirun:
 #
 #   . scripts/env.sh

@@ -4,7 +4,7 @@
 # The last line is `N passed, N failed`, and the exit code is 0 only when something passed and
 # nothing failed. A test that could not run counts as failed; one that skipped itself as neither.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 preset=${1:-release}
 shift || true
@@ -17,8 +17,6 @@ results=$PWD/$dir/test_results.xml
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
 export PRTE_MCA_hwloc_default_binding_policy=none
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
-# Sanitizers: what MPI and OpenMP do inside their own libraries is not ours to fix.
-export LSAN_OPTIONS="suppressions=$PWD/scripts/lsan.supp:print_suppressions=0"
 export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp:history_size=4"
 export UBSAN_OPTIONS="print_stacktrace=1"
 
