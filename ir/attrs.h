@@ -1,0 +1,262 @@
+// Typed attributes of ops. Dimension numbers mean what the StableHLO specification says.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/literal.h"
+#include "sharding/spec/sharding.h"
+
+namespace spmd {
+
+struct NoAttrs {
+  bool operator==(const NoAttrs&) const = default;
+};
+
+// ---- elementwise
+
+enum class CompareDirection : uint8_t { kEq, kNe, kLt, kLe, kGt, kGe };
+enum class CompareType : uint8_t { kNone, kFloat, kSigned, kUnsigned, kTotalOrder };
+
+struct CompareAttrs {
+  CompareDirection direction = CompareDirection::kEq;
+  CompareType type = CompareType::kNone;  // kNone: by element type
+  bool operator==(const CompareAttrs&) const = default;
+};
+
+struct ReducePrecisionAttrs {
+  int exponent_bits = 8;
+  int mantissa_bits = 23;
+  bool operator==(const ReducePrecisionAttrs&) const = default;
+};
+
+// ---- shape
+
+struct ConstantAttrs {
+  Literal value;
+  bool operator==(const ConstantAttrs&) const = default;
+};
+
+struct IotaAttrs {
+  int64_t dim = 0;
+  bool operator==(const IotaAttrs&) const = default;
+};
+
+struct BroadcastInDimAttrs {
+  Dims dims;  // operand dimension -> result dimension
+  bool operator==(const BroadcastInDimAttrs&) const = default;
+};
+
+struct ConcatenateAttrs {
+  int64_t dim = 0;
+  bool operator==(const ConcatenateAttrs&) const = default;
+};
+
+struct PadAttrs {
+  Dims low, high, interior;  // low and high may be negative
+  bool operator==(const PadAttrs&) const = default;
+};
+
+struct ReverseAttrs {
+  Dims dims;
+  bool operator==(const ReverseAttrs&) const = default;
+};
+
+struct SliceAttrs {
+  Dims start, limit, stride;
+  bool operator==(const SliceAttrs&) const = default;
+};
+
+struct TransposeAttrs {
+  Dims permutation;  // result dimension i is operand dimension permutation[i]
+  bool operator==(const TransposeAttrs&) const = default;
+};
+
+// ---- contraction and convolution
+
+enum class Precision : uint8_t { kDefault, kHigh, kHighest };
+
+// The explicit algorithm of a dot. `lhs`, `rhs` are the types to which operands are rounded first,
+// `accumulation` the type of the sums.
+struct DotAlgorithm {
+  DType lhs = DType::kF32, rhs = DType::kF32, accumulation = DType::kF32;
+  int lhs_components = 1, rhs_components = 1, primitive_operations = 1;
+  bool allow_imprecise_accumulation = false;
+  bool operator==(const DotAlgorithm&) const = default;
+};
+
+struct DotAttrs {
+  Dims lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
+  std::vector<Precision> precision;      // empty, or one per operand
+  std::optional<DotAlgorithm> algorithm;
+  bool operator==(const DotAttrs&) const = default;
+};
+
+struct ConvolutionAttrs {
+  // Dimension numbers of operand, kernel and result.
+  int64_t input_batch = 0, input_feature = 0;
+  Dims input_spatial;
+  int64_t kernel_input_feature = 0, kernel_output_feature = 0;
+  Dims kernel_spatial;
+  int64_t output_batch = 0, output_feature = 0;
+  Dims output_spatial;
+  // One entry per spatial dimension.
+  Dims stride, pad_low, pad_high, lhs_dilation, rhs_dilation;
+  std::vector<bool> reversal;
+  int64_t feature_group_count = 1, batch_group_count = 1;
+  std::vector<Precision> precision;
+  bool operator==(const ConvolutionAttrs&) const = default;
+};
+
+// ---- reduction, window
+
+struct ReduceAttrs {
+  Dims dims;
+  bool operator==(const ReduceAttrs&) const = default;
+};
+
+// Of reduce_window and select_and_scatter; one entry per dimension of the operand.
+struct WindowAttrs {
+  Dims size, stride, base_dilation, window_dilation, pad_low, pad_high;
+  bool operator==(const WindowAttrs&) const = default;
+};
+
+// ---- indexing
+
+struct DynamicSliceAttrs {
+  Dims sizes;
+  bool operator==(const DynamicSliceAttrs&) const = default;
+};
+
+struct GatherAttrs {
+  Dims offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims,
+      start_index_map;
+  int64_t index_vector_dim = 0;
+  Dims slice_sizes;
+  bool indices_are_sorted = false;
+  bool operator==(const GatherAttrs&) const = default;
+};
+
+struct ScatterAttrs {
+  Dims update_window_dims, inserted_window_dims, input_batching_dims, scatter_indices_batching_dims,
+      scatter_dims_to_operand_dims;
+  int64_t index_vector_dim = 0;
+  bool indices_are_sorted = false;
+  bool unique_indices = false;
+  bool operator==(const ScatterAttrs&) const = default;
+};
+
+// ---- ordering, random
+
+struct SortAttrs {
+  int64_t dim = 0;
+  bool is_stable = false;
+  bool operator==(const SortAttrs&) const = default;
+};
+
+struct TopKAttrs {
+  int64_t k = 1;  // along the last dimension
+  bool operator==(const TopKAttrs&) const = default;
+};
+
+enum class RngAlgorithm : uint8_t { kDefault, kThreeFry, kPhilox };
+
+struct RngBitGeneratorAttrs {
+  RngAlgorithm algorithm = RngAlgorithm::kDefault;
+  bool operator==(const RngBitGeneratorAttrs&) const = default;
+};
+
+// ---- control flow
+
+struct CallAttrs {
+  int callee = 0;  // index into Module::functions()
+  bool operator==(const CallAttrs&) const = default;
+};
+
+struct CustomCallAttrs {
+  std::string target;
+  std::string backend_config;
+  std::vector<std::pair<std::string, std::string>> frontend_attributes;
+  bool has_side_effect = false;
+  bool operator==(const CustomCallAttrs&) const = default;
+};
+
+// ---- collective
+
+// Who takes part in a collective. Either mesh axes (the groups are all device groups along `axes`,
+// so the description does not grow with the mesh), or explicit lists of device numbers as imported
+// manual code may have them.
+struct CollectiveGroups {
+  AxisList axes;
+  std::vector<std::vector<int64_t>> explicit_groups;
+  bool is_explicit() const { return !explicit_groups.empty(); }
+  bool operator==(const CollectiveGroups&) const = default;
+};
+
+struct AllGatherAttrs {
+  int64_t dim = 0;
+  CollectiveGroups groups;
+  bool operator==(const AllGatherAttrs&) const = default;
+};
+
+struct AllReduceAttrs {  // the region is the reduction
+  CollectiveGroups groups;
+  bool operator==(const AllReduceAttrs&) const = default;
+};
+
+struct ReduceScatterAttrs {  // the region is the reduction
+  int64_t dim = 0;
+  CollectiveGroups groups;
+  bool operator==(const ReduceScatterAttrs&) const = default;
+};
+
+// Splits dimension `split_dim` into as many parts as the group has members, sends part i to member
+// i, and concatenates what arrives along `concat_dim`.
+struct AllToAllAttrs {
+  int64_t split_dim = 0, concat_dim = 0;
+  CollectiveGroups groups;
+  bool operator==(const AllToAllAttrs&) const = default;
+};
+
+// Pairs are device numbers when `axes` is empty, else indices along `axes`, the same in every
+// group. A member that receives nothing gets zeros.
+struct CollectivePermuteAttrs {
+  AxisList axes;
+  std::vector<std::pair<int64_t, int64_t>> source_target_pairs;
+  bool operator==(const CollectivePermuteAttrs&) const = default;
+};
+
+// The index of this rank along `axes`, as a scalar i32.
+struct AxisIndexAttrs {
+  AxisList axes;
+  bool operator==(const AxisIndexAttrs&) const = default;
+};
+
+// Inside the region shapes are local with respect to `manual_axes`.
+struct ManualComputationAttrs {
+  std::vector<Sharding> in_shardings, out_shardings;
+  AxisList manual_axes;
+  bool operator==(const ManualComputationAttrs&) const = default;
+};
+
+// Of spmd.reshard (the operand's data placed as `sharding`; the value does not change) and of
+// sdy.sharding_constraint (a wish; propagation takes it as given).
+struct ReshardAttrs {
+  Sharding sharding;
+  bool operator==(const ReshardAttrs&) const = default;
+};
+
+using Attrs =
+    std::variant<NoAttrs, CompareAttrs, ReducePrecisionAttrs, ConstantAttrs, IotaAttrs,
+                 BroadcastInDimAttrs, ConcatenateAttrs, PadAttrs, ReverseAttrs, SliceAttrs,
+                 TransposeAttrs, DotAttrs, ConvolutionAttrs, ReduceAttrs, WindowAttrs,
+                 DynamicSliceAttrs, GatherAttrs, ScatterAttrs, SortAttrs, TopKAttrs,
+                 RngBitGeneratorAttrs, CallAttrs, CustomCallAttrs, AllGatherAttrs, AllReduceAttrs,
+                 ReduceScatterAttrs, AllToAllAttrs, CollectivePermuteAttrs, AxisIndexAttrs,
+                 ManualComputationAttrs, ReshardAttrs>;
+
+}  // namespace spmd

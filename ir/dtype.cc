@@ -1,0 +1,39 @@
+#include "ir/dtype.h"
+
+#include <iterator>
+
+namespace spmd {
+namespace {
+
+struct DTypeRow {
+  std::string_view name;
+  int64_t bytes;
+  DTypeKind kind;
+};
+
+constexpr DTypeRow kRows[] = {
+#define SPMD_DTYPE_ROW(name, text, bits, kind) {text, (bits) / 8, DTypeKind::kind},
+    SPMD_DTYPES(SPMD_DTYPE_ROW)
+#undef SPMD_DTYPE_ROW
+};
+
+}  // namespace
+
+std::string_view name_of(DType dtype) { return kRows[static_cast<size_t>(dtype)].name; }
+
+std::optional<DType> dtype_named(std::string_view name) {
+  for (size_t i = 0; i < std::size(kRows); ++i) {
+    if (kRows[i].name == name) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
+
+int64_t byte_size(DType dtype) { return kRows[static_cast<size_t>(dtype)].bytes; }
+
+DTypeKind kind_of(DType dtype) { return kRows[static_cast<size_t>(dtype)].kind; }
+
+DType accumulation_type(DType dtype) {
+  return is_float(dtype) && byte_size(dtype) <= 2 ? DType::kF32 : dtype;
+}
+
+}  // namespace spmd

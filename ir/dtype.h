@@ -1,0 +1,58 @@
+// Element types.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace spmd {
+
+// X(enumerator, StableHLO spelling, storage bits, class)
+// Sub-byte types are stored one element a byte; complex types as (re, im).
+#define SPMD_DTYPES(X)                    \
+  X(kBool, "i1", 8, kBoolean)             \
+  X(kS4, "i4", 8, kSigned)                \
+  X(kS8, "i8", 8, kSigned)                \
+  X(kS16, "i16", 16, kSigned)             \
+  X(kS32, "i32", 32, kSigned)             \
+  X(kS64, "i64", 64, kSigned)             \
+  X(kU4, "ui4", 8, kUnsigned)             \
+  X(kU8, "ui8", 8, kUnsigned)             \
+  X(kU16, "ui16", 16, kUnsigned)          \
+  X(kU32, "ui32", 32, kUnsigned)          \
+  X(kU64, "ui64", 64, kUnsigned)          \
+  X(kF8E4M3FN, "f8E4M3FN", 8, kFloat)     \
+  X(kF8E5M2, "f8E5M2", 8, kFloat)         \
+  X(kF16, "f16", 16, kFloat)              \
+  X(kBF16, "bf16", 16, kFloat)            \
+  X(kF32, "f32", 32, kFloat)              \
+  X(kF64, "f64", 64, kFloat)              \
+  X(kC64, "complex<f32>", 64, kComplex)   \
+  X(kC128, "complex<f64>", 128, kComplex) \
+  X(kToken, "token", 0, kOpaque)
+
+enum class DType : uint8_t {
+#define SPMD_DTYPE_ENUM(name, text, bits, kind) name,
+  SPMD_DTYPES(SPMD_DTYPE_ENUM)
+#undef SPMD_DTYPE_ENUM
+};
+
+enum class DTypeKind : uint8_t { kBoolean, kSigned, kUnsigned, kFloat, kComplex, kOpaque };
+
+std::string_view name_of(DType dtype);
+std::optional<DType> dtype_named(std::string_view name);
+// Bytes of one stored element.
+int64_t byte_size(DType dtype);
+DTypeKind kind_of(DType dtype);
+
+inline bool is_float(DType d) { return kind_of(d) == DTypeKind::kFloat; }
+inline bool is_signed_int(DType d) { return kind_of(d) == DTypeKind::kSigned; }
+inline bool is_unsigned_int(DType d) { return kind_of(d) == DTypeKind::kUnsigned; }
+inline bool is_integer(DType d) { return is_signed_int(d) || is_unsigned_int(d); }
+inline bool is_complex(DType d) { return kind_of(d) == DTypeKind::kComplex; }
+
+// The type in which sums of `dtype` accumulate: float32 for floats of 16 bits and fewer, else
+// `dtype` itself.
+DType accumulation_type(DType dtype);
+
+}  // namespace spmd

@@ -1,0 +1,428 @@
+// Result types, by op family.
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+using Types = std::vector<TensorType>;
+
+[[noreturn]] void reject(const std::string& fact) { throw UserError({}, fact); }
+
+void require(bool condition, const std::string& fact) {
+  if (!condition) reject(fact);
+}
+
+void require_count(const Types& in, size_t count) {
+  require(in.size() == count, fmt::format("found {} operands, expected {}", in.size(), count));
+}
+
+void require_same_shape(const TensorType& a, const TensorType& b) {
+  require(a.shape == b.shape,
+          fmt::format("shapes of {} and {} differ", to_string(a), to_string(b)));
+}
+
+void require_dim(int64_t dim, int64_t rank, const char* what) {
+  require(dim >= 0 && dim < rank,
+          fmt::format("{} {} is out of range for rank {}", what, dim, rank));
+}
+
+void require_dims(const Dims& dims, int64_t rank, const char* what) {
+  std::vector<bool> seen(static_cast<size_t>(rank), false);
+  for (int64_t dim : dims) {
+    require_dim(dim, rank, what);
+    require(!seen[static_cast<size_t>(dim)], fmt::format("{} {} occurs twice", what, dim));
+    seen[static_cast<size_t>(dim)] = true;
+  }
+}
+
+int64_t dilated(int64_t size, int64_t dilation) { return size == 0 ? 0 : (size - 1) * dilation + 1; }
+
+// Number of window positions along a dimension.
+int64_t window_positions(int64_t size, int64_t window, int64_t stride, int64_t low, int64_t high,
+                         int64_t base_dilation, int64_t window_dilation) {
+  require(stride > 0 && base_dilation > 0 && window_dilation > 0 && window > 0,
+          "window sizes, strides and dilations must be positive");
+  const int64_t padded = low + dilated(size, base_dilation) + high;
+  const int64_t extent = dilated(window, window_dilation);
+  return padded < extent ? 0 : (padded - extent) / stride + 1;
+}
+
+TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
+  switch (code) {
+    case OpCode::kSelect:
+      require_count(in, 3);
+      require(in[0].dtype == DType::kBool, "the predicate of select must be i1");
+      require_same_shape(in[1], in[2]);
+      if (in[0].rank() != 0) require_same_shape(in[0], in[1]);
+      return in[1];
+    case OpCode::kClamp:
+      require_count(in, 3);
+      if (in[0].rank() != 0) require_same_shape(in[0], in[1]);
+      if (in[2].rank() != 0) require_same_shape(in[2], in[1]);
+      return in[1];
+    case OpCode::kCompare:
+      require_count(in, 2);
+      require_same_shape(in[0], in[1]);
+      require(in[0].dtype == in[1].dtype, "compare of different element types");
+      return in[0].with_dtype(DType::kBool);
+    case OpCode::kIsFinite:
+      require_count(in, 1);
+      return in[0].with_dtype(DType::kBool);
+    case OpCode::kAbs:
+      require_count(in, 1);
+      return in[0].dtype == DType::kC64    ? in[0].with_dtype(DType::kF32)
+             : in[0].dtype == DType::kC128 ? in[0].with_dtype(DType::kF64)
+                                           : in[0];
+    case OpCode::kAdd:
+    case OpCode::kAnd:
+    case OpCode::kAtan2:
+    case OpCode::kDivide:
+    case OpCode::kMaximum:
+    case OpCode::kMinimum:
+    case OpCode::kMultiply:
+    case OpCode::kOr:
+    case OpCode::kPower:
+    case OpCode::kRemainder:
+    case OpCode::kShiftLeft:
+    case OpCode::kShiftRightArithmetic:
+    case OpCode::kShiftRightLogical:
+    case OpCode::kSubtract:
+    case OpCode::kXor:
+      require_count(in, 2);
+      require(in[0] == in[1], fmt::format("operand types {} and {} differ", to_string(in[0]),
+                                          to_string(in[1])));
+      return in[0];
+    default: require_count(in, 1); return in[0];
+  }
+}
+
+TensorType infer_concatenate(const Types& in, const ConcatenateAttrs& attrs) {
+  require(!in.empty(), "concatenate needs an operand");
+  TensorType result = in[0];
+  require_dim(attrs.dim, result.rank(), "dimension");
+  const auto at = static_cast<size_t>(attrs.dim);
+  for (size_t i = 1; i < in.size(); ++i) {
+    require(in[i].rank() == result.rank() && in[i].dtype == result.dtype,
+            "concatenate of different ranks or element types");
+    for (size_t d = 0; d < result.shape.size(); ++d) {
+      require(d == at || in[i].shape[d] == result.shape[d],
+              fmt::format("concatenate of {} and {} along dimension {}", to_string(in[0]),
+                          to_string(in[i]), attrs.dim));
+    }
+    result.shape[at] += in[i].shape[at];
+  }
+  return result;
+}
+
+TensorType infer_pad(const Types& in, const PadAttrs& attrs) {
+  require_count(in, 2);
+  TensorType result = in[0];
+  const size_t rank = result.shape.size();
+  require(attrs.low.size() == rank && attrs.high.size() == rank && attrs.interior.size() == rank,
+          "pad needs one low, high and interior per dimension");
+  for (size_t i = 0; i < rank; ++i) {
+    require(attrs.interior[i] >= 0, "interior padding is negative");
+    const int64_t size = result.shape[i];
+    result.shape[i] = attrs.low[i] + attrs.high[i] + size +
+                      (size > 0 ? (size - 1) * attrs.interior[i] : 0);
+    require(result.shape[i] >= 0, "pad to a negative size");
+  }
+  return result;
+}
+
+TensorType infer_slice(const Types& in, const SliceAttrs& attrs) {
+  require_count(in, 1);
+  TensorType result = in[0];
+  const size_t rank = result.shape.size();
+  require(attrs.start.size() == rank && attrs.limit.size() == rank && attrs.stride.size() == rank,
+          "slice needs one start, limit and stride per dimension");
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t start = attrs.start[i], limit = attrs.limit[i], stride = attrs.stride[i];
+    require(start >= 0 && start <= limit && limit <= result.shape[i] && stride > 0,
+            fmt::format("slice [{}:{}:{}] does not fit dimension {} of {}", start, limit, stride, i,
+                        to_string(in[0])));
+    result.shape[i] = (limit - start + stride - 1) / stride;
+  }
+  return result;
+}
+
+TensorType infer_transpose(const Types& in, const TransposeAttrs& attrs) {
+  require_count(in, 1);
+  require(attrs.permutation.size() == in[0].shape.size(),
+          "the permutation has not one entry per dimension");
+  require_dims(attrs.permutation, in[0].rank(), "permutation entry");
+  TensorType result = in[0];
+  for (size_t i = 0; i < result.shape.size(); ++i) result.shape[i] = in[0].dim(attrs.permutation[i]);
+  return result;
+}
+
+TensorType infer_dot(const Types& in, const DotAttrs& attrs) {
+  require_count(in, 2);
+  const TensorType &lhs = in[0], &rhs = in[1];
+  require(attrs.lhs_batch.size() == attrs.rhs_batch.size() &&
+              attrs.lhs_contracting.size() == attrs.rhs_contracting.size(),
+          "batching or contracting dimensions differ in number");
+  const auto side = [](const TensorType& type, const Dims& batch, const Dims& contracting) {
+    Dims used = batch;
+    used.insert(used.end(), contracting.begin(), contracting.end());
+    require_dims(used, type.rank(), "dot dimension");
+    return used;
+  };
+  const Dims lhs_used = side(lhs, attrs.lhs_batch, attrs.lhs_contracting);
+  const Dims rhs_used = side(rhs, attrs.rhs_batch, attrs.rhs_contracting);
+  for (size_t i = 0; i < lhs_used.size(); ++i) {
+    require(lhs.dim(lhs_used[i]) == rhs.dim(rhs_used[i]),
+            fmt::format("dot dimension {} of {} and {} of {} differ in size", lhs_used[i],
+                        to_string(lhs), rhs_used[i], to_string(rhs)));
+  }
+  TensorType result{lhs.dtype, {}};
+  for (int64_t dim : attrs.lhs_batch) result.shape.push_back(lhs.dim(dim));
+  const auto append_free = [&](const TensorType& type, const Dims& used) {
+    for (int64_t dim = 0; dim < type.rank(); ++dim) {
+      if (std::find(used.begin(), used.end(), dim) == used.end()) {
+        result.shape.push_back(type.dim(dim));
+      }
+    }
+  };
+  append_free(lhs, lhs_used);
+  append_free(rhs, rhs_used);
+  return result;
+}
+
+TensorType infer_convolution(const Types& in, const ConvolutionAttrs& a) {
+  require_count(in, 2);
+  const TensorType &input = in[0], &kernel = in[1];
+  const size_t spatial = a.input_spatial.size();
+  require(input.rank() == static_cast<int64_t>(spatial) + 2 && kernel.rank() == input.rank(),
+          "convolution ranks do not match its dimension numbers");
+  for (const Dims* dims : {&a.kernel_spatial, &a.output_spatial, &a.stride, &a.pad_low, &a.pad_high,
+                           &a.lhs_dilation, &a.rhs_dilation}) {
+    require(dims->size() == spatial, "convolution needs one window entry per spatial dimension");
+  }
+  require(a.reversal.size() == spatial, "convolution needs one reversal per spatial dimension");
+  const auto check = [&](int64_t first, int64_t second, const Dims& rest) {
+    Dims all = rest;
+    all.insert(all.end(), {first, second});
+    require_dims(all, input.rank(), "convolution dimension");
+  };
+  check(a.input_batch, a.input_feature, a.input_spatial);
+  check(a.kernel_input_feature, a.kernel_output_feature, a.kernel_spatial);
+  check(a.output_batch, a.output_feature, a.output_spatial);
+  require(a.feature_group_count > 0 && a.batch_group_count > 0 &&
+              input.dim(a.input_batch) % a.batch_group_count == 0 &&
+              input.dim(a.input_feature) ==
+                  kernel.dim(a.kernel_input_feature) * a.feature_group_count &&
+              kernel.dim(a.kernel_output_feature) % a.feature_group_count == 0 &&
+              kernel.dim(a.kernel_output_feature) % a.batch_group_count == 0,
+          fmt::format("feature or batch groups do not divide {} by {}", to_string(input),
+                      to_string(kernel)));
+  TensorType result = input;
+  const auto set = [&](int64_t dim, int64_t size) { result.shape[static_cast<size_t>(dim)] = size; };
+  set(a.output_batch, input.dim(a.input_batch) / a.batch_group_count);
+  set(a.output_feature, kernel.dim(a.kernel_output_feature));
+  for (size_t i = 0; i < spatial; ++i) {
+    set(a.output_spatial[i],
+        window_positions(input.dim(a.input_spatial[i]), kernel.dim(a.kernel_spatial[i]),
+                         a.stride[i], a.pad_low[i], a.pad_high[i], a.lhs_dilation[i],
+                         a.rhs_dilation[i]));
+  }
+  return result;
+}
+
+Types infer_reduce(const Types& in, const ReduceAttrs& attrs) {
+  require(!in.empty() && in.size() % 2 == 0, "reduce needs one initial value per operand");
+  Types results;
+  for (size_t i = 0; i < in.size() / 2; ++i) {
+    require_same_shape(in[0], in[i]);
+    require_dims(attrs.dims, in[i].rank(), "reduced dimension");
+    require(in[in.size() / 2 + i].rank() == 0, "an initial value of reduce is not a scalar");
+    TensorType result{in[i].dtype, {}};
+    for (int64_t dim = 0; dim < in[i].rank(); ++dim) {
+      if (std::find(attrs.dims.begin(), attrs.dims.end(), dim) == attrs.dims.end()) {
+        result.shape.push_back(in[i].dim(dim));
+      }
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+void require_window(const WindowAttrs& w, size_t rank) {
+  for (const Dims* dims : {&w.size, &w.stride, &w.base_dilation, &w.window_dilation, &w.pad_low,
+                           &w.pad_high}) {
+    require(dims->size() == rank, "a window needs one entry per dimension");
+  }
+}
+
+Types infer_reduce_window(const Types& in, const WindowAttrs& w) {
+  require(!in.empty() && in.size() % 2 == 0, "reduce_window needs one initial value per operand");
+  Types results;
+  for (size_t i = 0; i < in.size() / 2; ++i) {
+    require_same_shape(in[0], in[i]);
+    require_window(w, in[i].shape.size());
+    TensorType result = in[i];
+    for (size_t d = 0; d < result.shape.size(); ++d) {
+      result.shape[d] = window_positions(in[i].shape[d], w.size[d], w.stride[d], w.pad_low[d],
+                                         w.pad_high[d], w.base_dilation[d], w.window_dilation[d]);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+TensorType infer_gather(const Types& in, const GatherAttrs& a) {
+  require_count(in, 2);
+  const TensorType &operand = in[0], &indices = in[1];
+  require(a.slice_sizes.size() == operand.shape.size(), "gather needs one slice size per dimension");
+  Dims gone = a.collapsed_slice_dims;
+  gone.insert(gone.end(), a.operand_batching_dims.begin(), a.operand_batching_dims.end());
+  require_dims(gone, operand.rank(), "gather dimension");
+  require_dims(a.start_index_map, operand.rank(), "start_index_map entry");
+  require(a.operand_batching_dims.size() == a.start_indices_batching_dims.size(),
+          "batching dimensions of gather differ in number");
+  require(a.index_vector_dim >= 0 && a.index_vector_dim <= indices.rank(),
+          "index_vector_dim is out of range");
+  require_dims(a.start_indices_batching_dims, indices.rank(), "batching dimension");
+  Dims batch, window;
+  for (int64_t d = 0; d < indices.rank(); ++d) {
+    if (d != a.index_vector_dim) batch.push_back(indices.dim(d));
+  }
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    const int64_t size = a.slice_sizes[static_cast<size_t>(d)];
+    require(size >= 0 && size <= operand.dim(d), "a slice of gather is larger than its operand");
+    if (std::find(gone.begin(), gone.end(), d) == gone.end()) window.push_back(size);
+  }
+  require(window.size() == a.offset_dims.size(), "offset_dims do not match the slices of gather");
+  const auto rank = static_cast<int64_t>(batch.size() + window.size());
+  require_dims(a.offset_dims, rank, "offset dimension");
+  TensorType result{operand.dtype, Dims(static_cast<size_t>(rank), -1)};
+  for (size_t i = 0; i < window.size(); ++i) {
+    result.shape[static_cast<size_t>(a.offset_dims[i])] = window[i];
+  }
+  size_t next = 0;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (std::find(a.offset_dims.begin(), a.offset_dims.end(), d) == a.offset_dims.end()) {
+      result.shape[static_cast<size_t>(d)] = batch[next++];
+    }
+  }
+  return result;
+}
+
+Types infer_indexing(OpCode code, const Types& in, const Attrs& attrs) {
+  switch (code) {
+    case OpCode::kDynamicSlice: {
+      const Dims& sizes = std::get<DynamicSliceAttrs>(attrs).sizes;
+      require(!in.empty() && in.size() == in[0].shape.size() + 1 &&
+                  sizes.size() == in[0].shape.size(),
+              "dynamic_slice needs one start index and size per dimension");
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        require(sizes[i] >= 0 && sizes[i] <= in[0].shape[i],
+                fmt::format("size {} does not fit dimension {} of {}", sizes[i], i,
+                            to_string(in[0])));
+      }
+      return {in[0].with_shape(sizes)};
+    }
+    case OpCode::kDynamicUpdateSlice:
+      require(in.size() >= 2 && in.size() == in[0].shape.size() + 2 &&
+                  in[1].rank() == in[0].rank() && in[1].dtype == in[0].dtype,
+              "dynamic_update_slice needs an update of equal rank and one start per dimension");
+      for (size_t i = 0; i < in[0].shape.size(); ++i) {
+        require(in[1].shape[i] <= in[0].shape[i], "the update is larger than the operand");
+      }
+      return {in[0]};
+    case OpCode::kGather: return {infer_gather(in, std::get<GatherAttrs>(attrs))};
+    case OpCode::kScatter: {
+      require(in.size() >= 3 && in.size() % 2 == 1, "scatter needs one update per operand");
+      return Types(in.begin(), in.begin() + static_cast<ptrdiff_t>(in.size() / 2));
+    }
+    default: SPMD_UNREACHABLE("not an indexing op: {}", name_of(code));
+  }
+}
+
+Types infer_shape(OpCode code, const Types& in, const Attrs& attrs) {
+  switch (code) {
+    case OpCode::kConcatenate: return {infer_concatenate(in, std::get<ConcatenateAttrs>(attrs))};
+    case OpCode::kConstant: return {std::get<ConstantAttrs>(attrs).value.type()};
+    case OpCode::kPad: return {infer_pad(in, std::get<PadAttrs>(attrs))};
+    case OpCode::kReverse:
+      require_count(in, 1);
+      require_dims(std::get<ReverseAttrs>(attrs).dims, in[0].rank(), "reversed dimension");
+      return {in[0]};
+    case OpCode::kSlice: return {infer_slice(in, std::get<SliceAttrs>(attrs))};
+    case OpCode::kTranspose: return {infer_transpose(in, std::get<TransposeAttrs>(attrs))};
+    default: SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
+  }
+}
+
+Types infer_ordering(OpCode code, const Types& in, const Attrs& attrs) {
+  if (code == OpCode::kSort) {
+    require(!in.empty(), "sort needs an operand");
+    for (const TensorType& type : in) require_same_shape(in[0], type);
+    require_dim(std::get<SortAttrs>(attrs).dim, in[0].rank(), "sort dimension");
+    return in;
+  }
+  require_count(in, 1);
+  require(in[0].rank() > 0, "top_k of a scalar");
+  TensorType result = in[0];
+  require(std::get<TopKAttrs>(attrs).k >= 0 && std::get<TopKAttrs>(attrs).k <= result.shape.back(),
+          "k of top_k is larger than the dimension");
+  result.shape.back() = std::get<TopKAttrs>(attrs).k;
+  return {result, result.with_dtype(DType::kS32)};
+}
+
+Types infer_control_flow(OpCode code, const Types& in) {
+  switch (code) {
+    case OpCode::kOptimizationBarrier:
+    case OpCode::kWhile: return in;
+    case OpCode::kReturn: return {};
+    default: SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
+  }
+}
+
+Types infer_collective(OpCode code, const Types& in, const Attrs& attrs) {
+  switch (code) {
+    case OpCode::kAllReduce:
+    case OpCode::kCollectivePermute:
+    case OpCode::kReshard:
+    case OpCode::kShardingConstraint: return in;
+    case OpCode::kAxisIndex: return {TensorType{DType::kS32, {}}};
+    case OpCode::kPartitionId: return {TensorType{DType::kU32, {}}};
+    default: SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
+  }
+}
+
+}  // namespace
+
+std::vector<TensorType> infer_types(const Function& fn, OpCode code,
+                                    std::span<const ValueId> operands, const Attrs& attrs) {
+  Types in;
+  in.reserve(operands.size());
+  for (ValueId operand : operands) in.push_back(fn.type(operand));
+  switch (family_of(code)) {
+    case OpFamily::kElementwise:
+      SPMD_CHECK(code != OpCode::kConvert, "the type of convert cannot be inferred");
+      return {infer_elementwise(code, in, attrs)};
+    case OpFamily::kShape: return infer_shape(code, in, attrs);
+    case OpFamily::kContraction: return {infer_dot(in, std::get<DotAttrs>(attrs))};
+    case OpFamily::kConvolution: return {infer_convolution(in, std::get<ConvolutionAttrs>(attrs))};
+    case OpFamily::kReduction: return infer_reduce(in, std::get<ReduceAttrs>(attrs));
+    case OpFamily::kIndexing: return infer_indexing(code, in, attrs);
+    case OpFamily::kWindow:
+      if (code == OpCode::kReduceWindow) {
+        return infer_reduce_window(in, std::get<WindowAttrs>(attrs));
+      }
+      require_count(in, 3);
+      require_window(std::get<WindowAttrs>(attrs), in[0].shape.size());
+      return {in[0]};
+    case OpFamily::kOrdering: return infer_ordering(code, in, attrs);
+    case OpFamily::kRandom: SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
+    case OpFamily::kControlFlow: return infer_control_flow(code, in);
+    case OpFamily::kCollective: return infer_collective(code, in, attrs);
+  }
+  SPMD_UNREACHABLE("unknown family");
+}
+
+}  // namespace spmd

@@ -1,0 +1,105 @@
+#include "sharding/spec/mesh.h"
+
+#include <charconv>
+#include <numeric>
+#include <unordered_set>
+
+#include "support/error.h"
+
+namespace spmd {
+
+Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<int64_t> device_ids)
+    : axes_(std::move(axes)), device_ids_(std::move(device_ids)) {
+  std::unordered_set<std::string> names;
+  for (const MeshAxis& axis : axes_) {
+    if (axis.size < 1) {
+      throw UserError("mesh", fmt::format("axis \"{}\" has size {}, expected at least 1", axis.name,
+                                          axis.size));
+    }
+    if (!names.insert(axis.name).second) {
+      throw UserError("mesh", fmt::format("axis \"{}\" occurs twice", axis.name));
+    }
+    if (num_devices_ > (int64_t{1} << 40) / axis.size) {
+      throw UserError("mesh", "more than 2^40 devices");
+    }
+    num_devices_ *= axis.size;
+  }
+  if (device_ids_.empty()) return;
+  if (static_cast<int64_t>(device_ids_.size()) != num_devices_) {
+    throw UserError("mesh", fmt::format("{} device ids for a mesh of {} devices",
+                                        device_ids_.size(), num_devices_));
+  }
+  position_of_device_.assign(device_ids_.size(), -1);
+  bool natural = true;
+  for (size_t i = 0; i < device_ids_.size(); ++i) {
+    const int64_t id = device_ids_[i];
+    if (id < 0 || id >= num_devices_ || position_of_device_[static_cast<size_t>(id)] != -1) {
+      throw UserError("mesh", fmt::format("device ids are not a permutation of 0..{}: {}",
+                                          num_devices_ - 1, id));
+    }
+    position_of_device_[static_cast<size_t>(id)] = static_cast<int64_t>(i);
+    natural = natural && id == static_cast<int64_t>(i);
+  }
+  if (natural) {
+    device_ids_.clear();
+    position_of_device_.clear();
+  }
+}
+
+std::optional<int> Mesh::find_axis(std::string_view name) const {
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    if (axes_[i].name == name) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+int64_t Mesh::device_at(const std::vector<int64_t>& coordinates) const {
+  int64_t position = 0;
+  for (size_t i = 0; i < axes_.size(); ++i) position = position * axes_[i].size + coordinates[i];
+  return device_ids_.empty() ? position : device_ids_[static_cast<size_t>(position)];
+}
+
+std::vector<int64_t> Mesh::coordinates_of(int64_t device) const {
+  int64_t position =
+      position_of_device_.empty() ? device : position_of_device_[static_cast<size_t>(device)];
+  std::vector<int64_t> coordinates(axes_.size());
+  for (size_t i = axes_.size(); i-- > 0;) {
+    coordinates[i] = position % axes_[i].size;
+    position /= axes_[i].size;
+  }
+  return coordinates;
+}
+
+std::string Mesh::to_string() const {
+  std::string text;
+  for (const MeshAxis& axis : axes_) {
+    if (!text.empty()) text += ",";
+    text += fmt::format("{}={}", axis.name, axis.size);
+  }
+  return text;
+}
+
+Mesh parse_mesh(std::string_view text) {
+  std::vector<MeshAxis> axes;
+  const auto fail = [&](std::string_view found) {
+    throw UserError("--mesh", fmt::format("found \"{}\", expected NAME=SIZE", found),
+                    "write axes major to minor, for example: data=2,model=4");
+  };
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    const size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals == 0) fail(part);
+    MeshAxis axis;
+    axis.name = std::string(part.substr(0, equals));
+    const std::string_view digits = part.substr(equals + 1);
+    const auto [rest, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), axis.size);
+    if (error != std::errc() || rest != digits.data() + digits.size()) fail(part);
+    axes.push_back(std::move(axis));
+    begin = end + 1;
+  }
+  return Mesh(std::move(axes));
+}
+
+}  // namespace spmd

@@ -1,0 +1,53 @@
+// Mesh: the named axes over which a program's tensors are distributed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spmd {
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+  bool operator==(const MeshAxis&) const = default;
+};
+
+// Axes are ordered major to minor: device number of coordinates (c0, c1, ...) is the row-major
+// index, sent through `device_ids` when the order is not the natural one. An empty mesh has one
+// device.
+class Mesh {
+ public:
+  Mesh() = default;
+  explicit Mesh(std::vector<MeshAxis> axes, std::vector<int64_t> device_ids = {});
+
+  const std::vector<MeshAxis>& axes() const { return axes_; }
+  int num_axes() const { return static_cast<int>(axes_.size()); }
+  int64_t axis_size(int axis) const { return axes_[static_cast<size_t>(axis)].size; }
+  int64_t num_devices() const { return num_devices_; }
+  // Empty when devices are in natural order.
+  const std::vector<int64_t>& device_ids() const { return device_ids_; }
+
+  std::optional<int> find_axis(std::string_view name) const;
+
+  // Device <-> mesh coordinates.
+  int64_t device_at(const std::vector<int64_t>& coordinates) const;
+  std::vector<int64_t> coordinates_of(int64_t device) const;
+
+  // "data=2,model=4"
+  std::string to_string() const;
+  bool operator==(const Mesh&) const = default;
+
+ private:
+  std::vector<MeshAxis> axes_;
+  std::vector<int64_t> device_ids_;
+  std::vector<int64_t> position_of_device_;
+  int64_t num_devices_ = 1;
+};
+
+// Parses "data=2,model=4". Throws UserError.
+Mesh parse_mesh(std::string_view text);
+
+}  // namespace spmd

@@ -1,0 +1,129 @@
+#include "sharding/spec/sharding.h"
+
+#include "support/error.h"
+
+namespace spmd {
+
+Sharding Sharding::replicate(int64_t rank, bool open) {
+  Sharding sharding;
+  sharding.dims.resize(static_cast<size_t>(rank));
+  for (DimSharding& dim : sharding.dims) dim.open = open;
+  return sharding;
+}
+
+bool Sharding::is_fully_replicated() const {
+  for (const DimSharding& dim : dims) {
+    if (!dim.axes.empty()) return false;
+  }
+  return unreduced.empty() && manual.empty();
+}
+
+bool Sharding::uses(const AxisRef& axis, const Mesh& mesh) const {
+  const auto in = [&](const AxisList& axes) {
+    for (const AxisRef& other : axes) {
+      if (overlaps(axis, other, mesh)) return true;
+    }
+    return false;
+  };
+  for (const DimSharding& dim : dims) {
+    if (in(dim.axes)) return true;
+  }
+  return in(unreduced) || in(manual);
+}
+
+namespace {
+
+std::string join(const AxisList& axes, const Mesh& mesh) {
+  std::string text;
+  for (const AxisRef& axis : axes) {
+    if (!text.empty()) text += ", ";
+    text += to_string(axis, mesh);
+  }
+  return text;
+}
+
+const char* name_of(ReductionKind kind) {
+  switch (kind) {
+    case ReductionKind::kSum: return "sum";
+    case ReductionKind::kMax: return "max";
+    case ReductionKind::kMin: return "min";
+    case ReductionKind::kProduct: return "mul";
+    case ReductionKind::kAnd: return "and";
+    case ReductionKind::kOr: return "or";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string Sharding::to_string(const Mesh& mesh) const {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += "{" + join(dims[i].axes, mesh);
+    if (dims[i].open) text += dims[i].axes.empty() ? "?" : ", ?";
+    text += "}";
+    if (dims[i].priority) text += fmt::format("p{}", *dims[i].priority);
+  }
+  text += "]";
+  if (!replicated.empty()) text += ", replicated={" + join(replicated, mesh) + "}";
+  if (!unreduced.empty()) {
+    text += reduction == ReductionKind::kSum ? ", unreduced={"
+                                             : fmt::format(", unreduced={}{{", name_of(reduction));
+    text += join(unreduced, mesh) + "}";
+  }
+  if (!manual.empty()) text += ", manual={" + join(manual, mesh) + "}";
+  return text;
+}
+
+int64_t num_shards(const Sharding& sharding, int64_t dim, const Mesh& mesh) {
+  return axes_size(sharding.axes(dim), mesh);
+}
+
+int64_t num_shards(const Sharding& sharding, const Mesh& mesh) {
+  int64_t count = 1;
+  for (const DimSharding& dim : sharding.dims) count *= axes_size(dim.axes, mesh);
+  return count;
+}
+
+bool same_placement(const Sharding& a, const Sharding& b) {
+  if (a.dims.size() != b.dims.size() || a.unreduced != b.unreduced || a.manual != b.manual) {
+    return false;
+  }
+  if (!a.unreduced.empty() && a.reduction != b.reduction) return false;
+  for (size_t i = 0; i < a.dims.size(); ++i) {
+    if (a.dims[i].axes != b.dims[i].axes) return false;
+  }
+  return true;
+}
+
+void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,
+                    const std::string& place) {
+  if (sharding.rank() != rank) {
+    throw UserError(place, fmt::format("the sharding {} has {} dimensions, the tensor {}",
+                                       sharding.to_string(mesh), sharding.rank(), rank));
+  }
+  AxisList seen;
+  const auto visit = [&](const AxisList& axes) {
+    for (const AxisRef& axis : axes) {
+      const int64_t full = mesh.axis_size(axis.axis);
+      if (!axis.is_full() && (axis.pre < 1 || axis.size < 2 || full % (axis.pre * axis.size) != 0)) {
+        throw UserError(place, fmt::format("{} is not a factor of an axis of size {}",
+                                           to_string(axis, mesh), full));
+      }
+      for (const AxisRef& other : seen) {
+        if (overlaps(axis, other, mesh)) {
+          throw UserError(place, fmt::format("axis {} is used twice in {}", to_string(axis, mesh),
+                                             sharding.to_string(mesh)));
+        }
+      }
+      seen.push_back(axis);
+    }
+  };
+  for (const DimSharding& dim : sharding.dims) visit(dim.axes);
+  visit(sharding.replicated);
+  visit(sharding.unreduced);
+  visit(sharding.manual);
+}
+
+}  // namespace spmd
