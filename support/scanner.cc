@@ -180,7 +180,8 @@ std::string Scanner::found() {
     while (end < text_.size() && is_word(text_[end])) ++end;
   } else {
     ++end;
-    if (end < text_.size() && std::string_view("%@^#!").find(text_[position_]) != std::string_view::npos) {
+    if (end < text_.size() &&
+        std::string_view("%@^#!").find(text_[position_]) != std::string_view::npos) {
       while (end < text_.size() && is_word(text_[end])) ++end;
     }
   }

@@ -13,14 +13,14 @@ namespace spmd {
 
 struct HloSharding {
   enum class Kind : uint8_t {
-    kUnknown,     // says nothing
+    kUnknown,  // says nothing
     kReplicated,
-    kMaximal,     // on one device
-    kManual,      // shapes are per device
-    kUnreduced,   // partial values on all devices
-    kTiled,       // `tiles`
-    kNamed,       // `named` over the axes of `mesh`
-    kTuple,       // `elements`
+    kMaximal,    // on one device
+    kManual,     // shapes are per device
+    kUnreduced,  // partial values on all devices
+    kTiled,      // `tiles`
+    kNamed,      // `named` over the axes of `mesh`
+    kTuple,      // `elements`
   };
   Kind kind = Kind::kUnknown;
   int64_t device = 0;

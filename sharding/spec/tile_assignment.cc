@@ -24,7 +24,8 @@ int64_t product(const std::vector<int64_t>& sizes) {
   for (int64_t size : sizes) {
     if (size < 1) throw UserError("", fmt::format("a tile assignment has a size of {}", size));
     if (size > kMaxTileDevices / total) {
-      throw UserError("", fmt::format("a tile assignment of more than {} devices", kMaxTileDevices));
+      throw UserError("",
+                      fmt::format("a tile assignment of more than {} devices", kMaxTileDevices));
     }
     total *= size;
   }
@@ -68,10 +69,6 @@ std::vector<int64_t> iota_devices(const TileAssignment& tiles, int64_t count) {
     }
   }
   return devices;
-}
-
-std::vector<int64_t> grid_devices(const TileAssignment& tiles, int64_t count) {
-  return tiles.devices.empty() ? iota_devices(tiles, count) : tiles.devices;
 }
 
 // The digits of one grid dimension: `map` holds positions in grid order, `block` the number of grid
@@ -183,16 +180,19 @@ std::optional<AxisList> axes_of_digits(const std::vector<Digit>& digits, const M
 }
 
 [[noreturn]] void throw_not_on_mesh(const TileAssignment& tiles, const Mesh& mesh) {
-  throw UserError("", fmt::format("the sharding {{{}}} follows no axes of the mesh {}",
-                                  describe(tiles), mesh.num_axes() == 0 ? "without axes"
-                                                                        : mesh.to_string()));
+  throw UserError("",
+                  fmt::format("the sharding {{{}}} follows no axes of the mesh {}", describe(tiles),
+                              mesh.num_axes() == 0 ? "without axes" : mesh.to_string()));
 }
 
 AxisList& axes_for(SubgroupType type, Sharding& sharding) {
   switch (type) {
-    case SubgroupType::kManual: return sharding.manual;
-    case SubgroupType::kUnreduced: return sharding.unreduced;
-    case SubgroupType::kReplicated: break;
+    case SubgroupType::kManual:
+      return sharding.manual;
+    case SubgroupType::kUnreduced:
+      return sharding.unreduced;
+    case SubgroupType::kReplicated:
+      break;
   }
   return sharding.replicated;
 }
@@ -206,8 +206,8 @@ int64_t check_tiles(const TileAssignment& tiles) {
                                     tiles.trailing.size(), describe(tiles)));
   }
   const auto bad = [&](const std::string& fact) {
-    throw UserError("", fmt::format("{} in the sharding {{{}}} of {} tiles", fact, describe(tiles),
-                                    count));
+    throw UserError(
+        "", fmt::format("{} in the sharding {{{}}} of {} tiles", fact, describe(tiles), count));
   };
   if (!tiles.devices.empty()) {
     if (static_cast<int64_t>(tiles.devices.size()) != count) {
@@ -235,6 +235,10 @@ int64_t check_tiles(const TileAssignment& tiles) {
   return count;
 }
 
+std::vector<int64_t> devices_of(const TileAssignment& tiles) {
+  return tiles.devices.empty() ? iota_devices(tiles, product(tiles.dims)) : tiles.devices;
+}
+
 Sharding sharding_from_tiles(const TileAssignment& tiles, const Mesh& mesh, int64_t rank) {
   const int64_t count = check_tiles(tiles);
   const auto tensor_rank = static_cast<int64_t>(tiles.dims.size() - tiles.trailing.size());
@@ -248,7 +252,7 @@ Sharding sharding_from_tiles(const TileAssignment& tiles, const Mesh& mesh, int6
     throw UserError("", fmt::format("the sharding {{{}}} is for {} devices, the mesh {} has {}",
                                     describe(tiles), count, mesh.to_string(), mesh.num_devices()));
   }
-  std::vector<int64_t> map = grid_devices(tiles, count);
+  std::vector<int64_t> map = devices_of(tiles);
   map_to_positions(map, inverse(mesh.device_ids()));
   const auto digits = find_digits(map, tiles.dims);
   if (!digits) throw_not_on_mesh(tiles, mesh);
@@ -340,7 +344,7 @@ std::optional<Mesh> mesh_in_order(std::span<const TileAssignment> tiles, int64_t
   const std::vector<int64_t> positions = inverse(order);
   std::vector<int64_t> cuts = {1, count};
   for (const TileAssignment& grid : tiles) {
-    std::vector<int64_t> map = grid_devices(grid, count);
+    std::vector<int64_t> map = devices_of(grid);
     map_to_positions(map, positions);
     const auto digits = find_digits(map, grid.dims);
     if (!digits) return std::nullopt;
@@ -370,12 +374,25 @@ Mesh mesh_from_tiles(std::span<const TileAssignment> tiles, int64_t num_devices)
   if (count == 1) return Mesh();
   if (auto mesh = mesh_in_order(grids, count, {})) return *mesh;
   for (const TileAssignment& grid : grids) {
-    if (auto mesh = mesh_in_order(grids, count, grid_devices(grid, count))) return *mesh;
+    if (auto mesh = mesh_in_order(grids, count, devices_of(grid))) return *mesh;
   }
   std::string all;
   for (const TileAssignment& grid : grids) all += "\n    {" + describe(grid) + "}";
   throw UserError("", "no mesh has axes for all of these shardings:" + all,
                   "name a mesh and shardings of your own with --config");
+}
+
+Sharding sharding_on_mesh(const Sharding& sharding, const Mesh& from, const Mesh& to) {
+  if (from == to) return sharding;
+  if (from.num_axes() == 0) return Sharding::replicate(sharding.rank());
+  const TileAssignment tiles = tiles_from_sharding(sharding, from);
+  Sharding result = sharding_from_tiles(tiles, to, sharding.rank());
+  result.reduction = sharding.reduction;
+  for (size_t i = 0; i < result.dims.size(); ++i) {
+    result.dims[i].open = sharding.dims[i].open;
+    result.dims[i].priority = sharding.dims[i].priority;
+  }
+  return result;
 }
 
 std::optional<AxisList> axes_of_groups(const std::vector<std::vector<int64_t>>& groups,

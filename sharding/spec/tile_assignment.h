@@ -32,6 +32,9 @@ inline constexpr int64_t kMaxTileDevices = int64_t{1} << 20;
 // not form a grid of distinct devices 0 ... N-1.
 int64_t check_tiles(const TileAssignment& tiles);
 
+// The devices in row-major grid order. `tiles` must have passed check_tiles.
+std::vector<int64_t> devices_of(const TileAssignment& tiles);
+
 // The sharding, closed in every dimension, that places a tensor of `rank` as `tiles` does. A grid
 // of one device is fully replicated on any mesh. Throws UserError, without a place, when the grid
 // is malformed or no axes or sub-axes of `mesh` realise it.
@@ -40,6 +43,11 @@ Sharding sharding_from_tiles(const TileAssignment& tiles, const Mesh& mesh, int6
 // The inverse: used axes in dimension order, then one trailing replicated, manual and unreduced
 // dimension as needed.
 TileAssignment tiles_from_sharding(const Sharding& sharding, const Mesh& mesh);
+
+// A sharding over `from` as one over `to` that places data alike. Over a mesh without axes (one
+// device, or none in particular) it is replicated. Explicit replication is dropped when the meshes
+// differ. Throws UserError, without a place, when no axes of `to` realise it.
+Sharding sharding_on_mesh(const Sharding& sharding, const Mesh& from, const Mesh& to);
 
 // The coarsest mesh, with axes `axis_0`, `axis_1`, ... major to minor, on which every one of the
 // grids has a sharding; `num_devices` 0 when nothing but the grids says it. Grids in which no
