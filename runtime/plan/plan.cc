@@ -1,0 +1,128 @@
+#include "runtime/plan/plan.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "support/error.h"
+
+namespace spmd::plan {
+namespace {
+
+struct Header {
+  uint32_t magic = 0, version = 0, reader_version = 0;
+};
+
+// Reads the first three fields without looking at what follows them.
+Header read_header(std::string_view bytes) {
+  Header header;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(std::min<size_t>(bytes.size(), 64)));
+  if (in.ReadTag() != 0x0d || !in.ReadLittleEndian32(&header.magic)) return {};
+  if (in.ReadTag() != 0x10 || !in.ReadVarint32(&header.version)) return header;
+  if (in.ReadTag() != 0x18 || !in.ReadVarint32(&header.reader_version)) return header;
+  return header;
+}
+
+}  // namespace
+
+std::string serialize_plan(const Plan& plan) {
+  Plan stamped = plan;
+  stamped.set_magic(kPlanMagic);
+  stamped.set_version(kPlanVersion);
+  stamped.set_reader_version(kReaderVersion);
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    if (!stamped.SerializeToCodedStream(&out))
+      throw UserError("plan", "larger than 2 GiB when serialised",
+                      "pass large constants of the program as arguments");
+  }
+  return bytes;
+}
+
+Plan parse_plan(std::string_view bytes, const std::string& source) {
+  Header header = read_header(bytes);
+  if (header.magic != kPlanMagic)
+    throw UserError(source, "not an spmd plan", "expected a file written by --save-plan");
+  if (header.reader_version > kPlanVersion)
+    throw UserError(source,
+                    fmt::format("a plan of version {} that needs a reader of version {} or newer; "
+                                "this spmd reads up to version {}",
+                                header.version, header.reader_version, kPlanVersion),
+                    "compile the program again with this spmd, or update it");
+  if (bytes.size() > INT_MAX) throw UserError(source, "a plan larger than 2 GiB");
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  in.SetTotalBytesLimit(INT_MAX);
+  Plan plan;
+  if (!plan.ParseFromCodedStream(&in) || !in.ConsumedEntireMessage())
+    throw UserError(source, "the plan is truncated or damaged", "write it again");
+  verify_plan(plan, source);
+  return plan;
+}
+
+std::string_view kind_name(Collective::Kind kind) {
+  switch (kind) {
+    case Collective::ALL_GATHER:
+      return "all_gather";
+    case Collective::ALL_REDUCE:
+      return "all_reduce";
+    case Collective::REDUCE_SCATTER:
+      return "reduce_scatter";
+    case Collective::ALL_TO_ALL:
+      return "all_to_all";
+    case Collective::PERMUTE:
+      return "permute";
+    default:
+      return "collective";
+  }
+}
+
+std::string_view kind_name(const Step& step) {
+  switch (step.kind_case()) {
+    case Step::kElementwise:
+      return "elementwise";
+    case Step::kReduce:
+      return "reduce";
+    case Step::kDot:
+      return "dot";
+    case Step::kConvolution:
+      return "convolution";
+    case Step::kGather:
+      return "gather";
+    case Step::kScatter:
+      return "scatter";
+    case Step::kDynamicSlice:
+      return "dynamic_slice";
+    case Step::kDynamicUpdateSlice:
+      return "dynamic_update_slice";
+    case Step::kReduceWindow:
+      return "reduce_window";
+    case Step::kSelectAndScatter:
+      return "select_and_scatter";
+    case Step::kSort:
+      return "sort";
+    case Step::kRngBitGenerator:
+      return "rng_bit_generator";
+    case Step::kAxisIndex:
+      return "axis_index";
+    case Step::kCollective:
+      return kind_name(step.collective().kind());
+    case Step::kWhile:
+      return "while";
+    case Step::kBranch:
+      return "branch";
+    case Step::kTopK:
+      return "top_k";
+    case Step::KIND_NOT_SET:
+      break;
+  }
+  return "empty step";
+}
+
+}  // namespace spmd::plan
