@@ -1,6 +1,6 @@
-// Narrow floating-point formats as bit patterns: conversion to float, exact, and from float, rounded
-// to nearest, ties to even. NaNs stay NaN. What is too large for a format becomes infinity where the
-// format has one (bf16, f16, f8E5M2), else NaN (f8E4M3FN).
+// Narrow floating-point formats as bit patterns: conversion to float, exact, and from float,
+// rounded to nearest, ties to even. NaNs stay NaN. What is too large for a format becomes infinity
+// where the format has one (bf16, f16, f8E5M2), else NaN (f8E4M3FN).
 #pragma once
 
 #include <bit>
@@ -32,8 +32,7 @@ struct Format {
     const int exponent = static_cast<int>(magnitude >> 23) - 127 + kBias;
     if (exponent >= kMaxExponent + 1) return sign | kOverflow;
     // The significand with its hidden bit, and how far to shift it to the format's unit.
-    const uint32_t significand =
-        (magnitude & 0x7fffffu) | (magnitude >> 23 != 0 ? 0x800000u : 0u);
+    const uint32_t significand = (magnitude & 0x7fffffu) | (magnitude >> 23 != 0 ? 0x800000u : 0u);
     const int shift = kShift + (exponent <= 0 ? 1 - exponent : 0);
     if (shift > 24) return sign;  // less than half of the smallest number
     uint32_t rounded = significand >> shift;
@@ -90,7 +89,9 @@ inline uint8_t float_to_f8e4m3fn(float value) {
   return static_cast<uint8_t>(float_formats_internal::F8E4M3FN::from_float(value));
 }
 
-inline float f8e5m2_to_float(uint8_t bits) { return float_formats_internal::F8E5M2::to_float(bits); }
+inline float f8e5m2_to_float(uint8_t bits) {
+  return float_formats_internal::F8E5M2::to_float(bits);
+}
 inline uint8_t float_to_f8e5m2(float value) {
   return static_cast<uint8_t>(float_formats_internal::F8E5M2::from_float(value));
 }
