@@ -1,0 +1,13 @@
+// All passes by name.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace spmd {
+
+const std::vector<Pass>& all_passes();
+
+// The pass of that name. Throws UserError with the nearest known name.
+const Pass& pass_named(std::string_view name);
+
+}  // namespace spmd
