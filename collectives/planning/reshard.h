@@ -8,14 +8,15 @@
 
 namespace spmd {
 
-// One step of a reshard. Axes are atoms (sharding/spec/axis.h), major to minor; sizes divide, since
-// padding comes before.
+// One step of a reshard. Axes are atoms (sharding/spec/axis.h), major to minor, without those of
+// size 1; sizes divide, since padding comes before.
 struct ReshardStep {
   enum class Kind : uint8_t {
     kAllGather,      // `axes`, the minor-most of `dim`, are gathered
     kSlice,          // every rank keeps its part: `axes` become the minor-most of `dim`; local
     kAllToAll,       // `axes`, the minor-most of `dim`, become the minor-most of `to_dim`
-    kPermute,        // blocks move between ranks; shapes stay, `result` says where they end
+    kPermute,        // blocks move between ranks, each sends at most one; shapes stay, `result`
+                     // says where they end; `axes` are those whose place changes
     kAllReduce,      // the partial values along `axes` are combined
     kReduceScatter,  // the same, and `axes` become the minor-most of `dim`
     kMakePartial,    // a replicated value becomes partial along `axes`: rank 0 along them keeps it,
@@ -38,8 +39,9 @@ struct ReshardPlan {
 };
 
 // Plans `from` -> `to` for a tensor of `shape` (global, divisible by the shards of both shardings)
-// with elements of `element_bytes`. A least-cost search over sharding states; deterministic; does
-// not depend on the number of devices other than through axis sizes.
+// with elements of `element_bytes`; both have the same manual axes. A least-cost search over sharding
+// states; deterministic; does not depend on the number of devices other than through axis sizes. A
+// full rematerialization is planned only when every path without one sends as many bytes.
 ReshardPlan plan_reshard(const std::vector<int64_t>& shape, int64_t element_bytes,
                          const Sharding& from, const Sharding& to, const Mesh& mesh,
                          const CostModel& cost);
