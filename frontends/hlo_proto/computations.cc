@@ -1,0 +1,135 @@
+#include "frontends/hlo_proto/computations.h"
+
+#include "support/error.h"
+
+namespace spmd::hlo_proto {
+namespace {
+
+constexpr const char* kDamaged = "the file is damaged: export it again";
+
+uint32_t local_id(int64_t id) { return static_cast<uint32_t>(static_cast<uint64_t>(id)); }
+
+}  // namespace
+
+Computations::Computations(const hlo::HloModuleProto& proto, const std::string& source)
+    : source_(source) {
+  if (proto.computations_size() == 0) {
+    throw UserError(source, "the HLO module has no computations", kDamaged);
+  }
+  all_.resize(static_cast<size_t>(proto.computations_size()));
+  for (int i = 0; i < proto.computations_size(); ++i) {
+    Computation& computation = all_[static_cast<size_t>(i)];
+    computation.position = i;
+    index(proto.computations(i), computation);
+    if (!position_of_id_.emplace(proto.computations(i).id(), i).second) {
+      throw UserError(
+          source, fmt::format("two computations have id {}", proto.computations(i).id()), kDamaged);
+    }
+  }
+  entry_ = find_entry(proto);
+}
+
+void Computations::index(const hlo::HloComputationProto& proto, Computation& computation) {
+  const auto fail = [&](const std::string& fact) {
+    throw UserError(source_, fmt::format("computation \"{}\" {}", proto.name(), fact), kDamaged);
+  };
+  computation.proto = &proto;
+  computation.number_of_id.reserve(static_cast<size_t>(proto.instructions_size()));
+  for (int i = 0; i < proto.instructions_size(); ++i) {
+    const Instruction& instruction = proto.instructions(i);
+    if (!computation.number_of_id.emplace(local_id(instruction.id()), i).second) {
+      fail(fmt::format("has two instructions of id {}", instruction.id()));
+    }
+    if (instruction.opcode() != "parameter") continue;
+    const int64_t number = instruction.parameter_number();
+    if (number < 0 || number >= proto.instructions_size()) {
+      fail(fmt::format("has a parameter of number {}", number));
+    }
+    const auto slot = static_cast<size_t>(number);
+    if (slot >= computation.parameters.size()) computation.parameters.resize(slot + 1, -1);
+    if (computation.parameters[slot] >= 0) fail(fmt::format("has two parameters {}", number));
+    computation.parameters[slot] = i;
+  }
+  for (size_t i = 0; i < computation.parameters.size(); ++i) {
+    if (computation.parameters[i] < 0) fail(fmt::format("lacks its parameter {}", i));
+  }
+  const auto root = computation.number_of_id.find(local_id(proto.root_id()));
+  if (root == computation.number_of_id.end()) fail("has no root instruction");
+  computation.root = root->second;
+}
+
+int Computations::find_entry(const hlo::HloModuleProto& proto) const {
+  if (proto.entry_computation_id() != 0) {
+    const auto found = position_of_id_.find(proto.entry_computation_id());
+    if (found != position_of_id_.end()) return found->second;
+  }
+  for (int i = 0; i < proto.computations_size(); ++i) {
+    if (proto.computations(i).name() == proto.entry_computation_name()) return i;
+  }
+  throw UserError(source_,
+                  fmt::format("no computation is the entry \"{}\"", proto.entry_computation_name()),
+                  kDamaged);
+}
+
+const Computation& Computations::called(const Computation& caller, const Instruction& instruction,
+                                        int index) const {
+  const auto fail = [&](const std::string& fact) {
+    throw UserError(source_,
+                    fmt::format("{} \"{}\" {}", instruction.opcode(), instruction.name(), fact),
+                    kDamaged);
+  };
+  if (index >= instruction.called_computation_ids_size()) {
+    fail(fmt::format("names {} computations, expected at least {}",
+                     instruction.called_computation_ids_size(), index + 1));
+  }
+  const auto found = position_of_id_.find(instruction.called_computation_ids(index));
+  if (found == position_of_id_.end()) {
+    fail(fmt::format("calls computation {}, which does not exist",
+                     instruction.called_computation_ids(index)));
+  }
+  const Computation& callee = at(found->second);
+  if (callee.position >= caller.position) {
+    fail(fmt::format("calls computation \"{}\", which is not defined before it",
+                     callee.proto->name()));
+  }
+  return callee;
+}
+
+int Computations::operand(const Computation& computation, int user, int index) const {
+  const Instruction& instruction = computation.instruction(user);
+  const auto fail = [&](const std::string& fact) {
+    throw UserError(source_,
+                    fmt::format("{} \"{}\" {}", instruction.opcode(), instruction.name(), fact),
+                    kDamaged);
+  };
+  if (index >= instruction.operand_ids_size()) {
+    fail(fmt::format("has {} operands, expected at least {}", instruction.operand_ids_size(),
+                     index + 1));
+  }
+  const auto found = computation.number_of_id.find(local_id(instruction.operand_ids(index)));
+  if (found == computation.number_of_id.end()) {
+    fail(fmt::format("uses instruction {}, which does not exist", instruction.operand_ids(index)));
+  }
+  if (found->second >= user) {
+    fail(fmt::format("uses \"{}\", which is not defined before it",
+                     computation.instruction(found->second).name()));
+  }
+  return found->second;
+}
+
+std::vector<bool> Computations::reachable() const {
+  std::vector<bool> seen(all_.size(), false);
+  seen[static_cast<size_t>(entry_)] = true;
+  for (int position = entry_; position >= 0; --position) {  // callers come after callees
+    if (!seen[static_cast<size_t>(position)]) continue;
+    const Computation& computation = at(position);
+    for (const Instruction& instruction : computation.proto->instructions()) {
+      for (int i = 0; i < instruction.called_computation_ids_size(); ++i) {
+        seen[static_cast<size_t>(called(computation, instruction, i).position)] = true;
+      }
+    }
+  }
+  return seen;
+}
+
+}  // namespace spmd::hlo_proto

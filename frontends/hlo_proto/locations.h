@@ -1,0 +1,30 @@
+// Locations from OpMetadata, shared between instructions that have the same.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "frontends/hlo_proto/hlo.pb.h"
+#include "ir/module.h"
+
+namespace spmd::hlo_proto {
+
+class Locations {
+ public:
+  explicit Locations(const hlo::HloModuleProto& proto) : frames_(proto.stack_frame_index()) {}
+
+  // Null when the metadata says nothing.
+  LocationRef of(const hlo::OpMetadata& metadata);
+
+ private:
+  // Scope name, source file, line, stack frame: views of the proto.
+  using Key = std::tuple<std::string_view, std::string_view, int, int>;
+
+  Location make(const hlo::OpMetadata& metadata) const;
+
+  const hlo::StackFrameIndexProto& frames_;
+  std::map<Key, LocationRef> known_;
+};
+
+}  // namespace spmd::hlo_proto

@@ -1,0 +1,59 @@
+#include "frontends/hlo_proto/read.h"
+
+#include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include "frontends/hlo_proto/hlo.pb.h"
+#include "frontends/hlo_proto/import.h"
+#include "frontends/wire.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+[[noreturn]] void fail_to_parse(std::string_view bytes, const std::string& source) {
+  const WireScan scan = scan_wire(bytes);
+  if (scan.cut_at) {
+    throw UserError(source,
+                    fmt::format("the HLO module is truncated: the part at byte {} announces {} "
+                                "bytes, and the file ends at byte {}",
+                                *scan.cut_at, scan.announced, bytes.size()),
+                    "copy or export the file again");
+  }
+  throw UserError(source, "the HLO module is damaged: its protobuf does not parse",
+                  "copy or export the file again");
+}
+
+template <typename Message>
+Message& parse(google::protobuf::Arena& arena, std::string_view bytes, const std::string& source) {
+  auto* message = google::protobuf::Arena::CreateMessage<Message>(&arena);
+  // Sizes are ints here, and read_file() bounds them.
+  google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream stream(&array);
+  if (!message->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    fail_to_parse(bytes, source);
+  }
+  return *message;
+}
+
+}  // namespace
+
+Module read_hlo(std::string_view bytes, HloContainer container, const std::string& source) {
+  if (bytes.size() > INT32_MAX) {
+    throw UserError(source, "the HLO module is larger than 2 GiB",
+                    "export the program with its weights as arguments, not as constants");
+  }
+  google::protobuf::Arena arena;
+  switch (container) {
+    case HloContainer::kModule:
+      return import_hlo(parse<hlo::HloModuleProto>(arena, bytes, source), source);
+    case HloContainer::kProto:
+      return import_hlo(parse<hlo::HloProto>(arena, bytes, source).hlo_module(), source);
+    case HloContainer::kSnapshot:
+      return import_hlo(parse<hlo::HloSnapshot>(arena, bytes, source).hlo().hlo_module(), source);
+  }
+  SPMD_UNREACHABLE("container {}", static_cast<int>(container));
+}
+
+}  // namespace spmd

@@ -1,0 +1,131 @@
+#include "frontends/hlo_proto/types.h"
+
+#include "support/error.h"
+
+namespace spmd::hlo_proto {
+namespace {
+
+// Bytes of a tensor fit in 62 bits, so that sums and products of a few of them cannot overflow.
+void check_size(const TensorType& type, const std::string& place) {
+  int64_t bytes = std::max<int64_t>(byte_size(type.dtype), 1);
+  for (int64_t size : type.shape) {
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes) ||
+        bytes > (int64_t{1} << 62)) {
+      throw UserError(place, fmt::format("{} is larger than any memory", to_string(type)),
+                      "the file is damaged: export it again");
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<DType> dtype_of(hlo::PrimitiveType type) {
+  switch (type) {
+    case hlo::PRED:
+      return DType::kBool;
+    case hlo::S4:
+      return DType::kS4;
+    case hlo::S8:
+      return DType::kS8;
+    case hlo::S16:
+      return DType::kS16;
+    case hlo::S32:
+      return DType::kS32;
+    case hlo::S64:
+      return DType::kS64;
+    case hlo::U4:
+      return DType::kU4;
+    case hlo::U8:
+      return DType::kU8;
+    case hlo::U16:
+      return DType::kU16;
+    case hlo::U32:
+      return DType::kU32;
+    case hlo::U64:
+      return DType::kU64;
+    case hlo::F8E4M3FN:
+      return DType::kF8E4M3FN;
+    case hlo::F8E5M2:
+      return DType::kF8E5M2;
+    case hlo::F16:
+      return DType::kF16;
+    case hlo::BF16:
+      return DType::kBF16;
+    case hlo::F32:
+      return DType::kF32;
+    case hlo::F64:
+      return DType::kF64;
+    case hlo::C64:
+      return DType::kC64;
+    case hlo::C128:
+      return DType::kC128;
+    case hlo::TOKEN:
+      return DType::kToken;
+    default:
+      return std::nullopt;
+  }
+}
+
+TensorType type_of(const hlo::ShapeProto& shape, const std::string& place) {
+  const std::optional<DType> dtype = dtype_of(shape.element_type());
+  if (!dtype) {
+    throw UserError(place, fmt::format("element type {} is not supported",
+                                       static_cast<int>(shape.element_type())));
+  }
+  for (int i = 0; i < shape.is_dynamic_dimension_size(); ++i) {
+    if (!shape.is_dynamic_dimension(i)) continue;
+    throw UserError(place, fmt::format("dimension {} has a dynamic size", i),
+                    "export the program for fixed shapes");
+  }
+  TensorType type{*dtype, Dims(shape.dimensions().begin(), shape.dimensions().end())};
+  for (int64_t size : type.shape) {
+    if (size >= 0) continue;
+    throw UserError(place, fmt::format("found a dimension of size {}", size),
+                    "export the program for fixed shapes");
+  }
+  check_size(type, place);
+  return type;
+}
+
+void append_leaf_types(const hlo::ShapeProto& shape, const std::string& place,
+                       std::vector<TensorType>& types) {
+  if (shape.element_type() != hlo::TUPLE) {
+    types.push_back(type_of(shape, place));
+    return;
+  }
+  for (const hlo::ShapeProto& element : shape.tuple_shapes()) {
+    append_leaf_types(element, place, types);
+  }
+}
+
+std::vector<TensorType> leaf_types(const hlo::ShapeProto& shape, const std::string& place) {
+  std::vector<TensorType> types;
+  append_leaf_types(shape, place, types);
+  return types;
+}
+
+int64_t count_leaves(const hlo::ShapeProto& shape) {
+  if (shape.element_type() != hlo::TUPLE) return 1;
+  int64_t count = 0;
+  for (const hlo::ShapeProto& element : shape.tuple_shapes()) count += count_leaves(element);
+  return count;
+}
+
+std::optional<LeafRange> leaves_at(const hlo::ShapeProto& shape,
+                                   const google::protobuf::RepeatedField<int64_t>& index) {
+  const hlo::ShapeProto* at = &shape;
+  LeafRange range;
+  for (int64_t step : index) {
+    if (at->element_type() != hlo::TUPLE || step < 0 || step >= at->tuple_shapes_size()) {
+      return std::nullopt;
+    }
+    for (int64_t i = 0; i < step; ++i) {
+      range.first += count_leaves(at->tuple_shapes(static_cast<int>(i)));
+    }
+    at = &at->tuple_shapes(static_cast<int>(step));
+  }
+  range.count = count_leaves(*at);
+  return range;
+}
+
+}  // namespace spmd::hlo_proto

@@ -1,0 +1,33 @@
+// Recognising formats by content.
+#pragma once
+
+#include <string_view>
+
+namespace spmd {
+
+enum class Format {
+  kStableHloText,
+  kHloModuleProto,
+  kHloProto,
+  kHloSnapshot,
+  kSpmdModule,
+  // Recognised in order to be refused by name.
+  kEmpty,
+  kMlirBytecode,
+  kJaxExport,
+  kOnnx,
+  kZip,
+  kHloText,
+  kSafetensors,
+  kNumpy,
+  kPickle,
+  kZstd,
+  kSavedModel,
+  kText,
+  kUnknown,
+};
+
+// Looks at the outermost structure only. A truncated protobuf is recognised by what there is of it.
+Format sniff(std::string_view bytes);
+
+}  // namespace spmd
