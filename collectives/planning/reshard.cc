@@ -166,9 +166,8 @@ class PlanBuilder {
 };
 
 bool conflicts_with(const AxisRef& atom, const AxisList& others, const Mesh& mesh) {
-  return std::any_of(others.begin(), others.end(), [&](const AxisRef& other) {
-    return reshard::conflicts(atom, other, mesh);
-  });
+  return std::any_of(others.begin(), others.end(),
+                     [&](const AxisRef& other) { return reshard::conflicts(atom, other, mesh); });
 }
 
 // `from` without what no path can carry over to `to`: atoms that factor their axis in another way
@@ -181,9 +180,9 @@ Sharding convertible_part(const Sharding& from, const Sharding& to, const Mesh& 
   Sharding part = from;
   for (DimSharding& dim : part.dims) {
     dim.axes = reshard::proper_atoms(dim.axes, mesh);
-    const auto first = std::find_if(
-        dim.axes.begin(), dim.axes.end(),
-        [&](const AxisRef& atom) { return conflicts_with(atom, others, mesh); });
+    const auto first = std::find_if(dim.axes.begin(), dim.axes.end(), [&](const AxisRef& atom) {
+      return conflicts_with(atom, others, mesh);
+    });
     dim.axes.erase(first, dim.axes.end());
   }
   part.unreduced = reshard::proper_atoms(from.unreduced, mesh);
@@ -228,17 +227,24 @@ ReshardPlan plan_reshard(const std::vector<int64_t>& shape, int64_t element_byte
   const auto build = [&](const Problem& problem, const std::vector<Move>& moves) {
     return PlanBuilder(problem, from, to, mesh, cost).build(moves);
   };
-  const auto search = [&](const reshard::SearchLimits& limits) -> std::optional<ReshardPlan> {
+  const auto search = [&](bool avoid_rematerialization) -> std::optional<ReshardPlan> {
+    reshard::SearchLimits limits{.avoid_rematerialization = avoid_rematerialization};
+    // Few units have few states, of which most may have to be looked at.
+    if (split.units.size() <= 5) limits.max_ways *= 5;
     if (auto moves = reshard::cheapest_moves(split, cost, limits)) return build(split, *moves);
-    if (!was_split) return std::nullopt;
-    if (auto moves = reshard::cheapest_moves(whole, cost, limits)) return build(whole, *moves);
+    limits.max_ways = reshard::SearchLimits().max_ways;
+    for (bool direct : {false, true}) {
+      limits.direct = direct;
+      if (!direct && !was_split) continue;
+      if (auto moves = reshard::cheapest_moves(whole, cost, limits)) return build(whole, *moves);
+    }
     return std::nullopt;
   };
 
-  std::optional<ReshardPlan> plan = search({});
+  std::optional<ReshardPlan> plan = search(false);
   if (!plan) plan = build(whole, reshard::plain_moves(whole));
   if (!plan->full_rematerialization) return *std::move(plan);
-  std::optional<ReshardPlan> other = search({.avoid_rematerialization = true});
+  std::optional<ReshardPlan> other = search(true);
   const bool better = other && other->bytes_sent < plan->bytes_sent;
   return better ? *std::move(other) : *std::move(plan);
 }

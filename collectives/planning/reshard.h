@@ -32,16 +32,16 @@ struct ReshardStep {
 struct ReshardPlan {
   std::vector<ReshardStep> steps;
   double seconds = 0;
-  int64_t bytes_sent = 0;   // per rank
-  int64_t peak_bytes = 0;   // largest local size that any step reads or writes
+  int64_t bytes_sent = 0;  // per rank
+  int64_t peak_bytes = 0;  // largest local size that any step reads or writes
   // All axes of some dimension are gathered and a gathered dimension is sliced again.
   bool full_rematerialization = false;
 };
 
 // Plans `from` -> `to` for a tensor of `shape` (global, divisible by the shards of both shardings)
-// with elements of `element_bytes`; both have the same manual axes. A least-cost search over sharding
-// states; deterministic; does not depend on the number of devices other than through axis sizes. A
-// full rematerialization is planned only when every path without one sends as many bytes.
+// with elements of `element_bytes`; both have the same manual axes. A least-cost search over
+// sharding states; deterministic; does not depend on the number of devices other than through axis
+// sizes. A full rematerialization is planned only when every path without one sends as many bytes.
 ReshardPlan plan_reshard(const std::vector<int64_t>& shape, int64_t element_bytes,
                          const Sharding& from, const Sharding& to, const Mesh& mesh,
                          const CostModel& cost);

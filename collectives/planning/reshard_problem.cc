@@ -109,8 +109,8 @@ void note_unreduced(const Sharding& from, const Sharding& to, const Mesh& mesh,
   }
 }
 
-// Units may be parked in a dimension in which nothing else changes, to make a reduction cheaper: the
-// largest is enough.
+// Units may be parked in a dimension in which nothing else changes, to make a reduction cheaper:
+// the largest is enough.
 void add_spare_dim(const std::vector<int64_t>& shape, const Mesh& mesh, Problem& problem) {
   int64_t spare = -1, largest = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -162,10 +162,18 @@ bool may_exchange(const Unit& a, const Unit& b) {
   return (a.source >= 0 && a.source == b.target) || (a.target >= 0 && a.target == b.source);
 }
 
+// Nothing is gained by splitting a unit that can be exchanged as it is.
+bool has_equal_partner(const std::vector<Unit>& units, const Unit& unit) {
+  return std::any_of(units.begin(), units.end(), [&](const Unit& other) {
+    return &other != &unit && other.size == unit.size && may_exchange(unit, other);
+  });
+}
+
 bool split_once(std::vector<Unit>& units, const Mesh& mesh) {
   for (size_t i = 0; i < units.size(); ++i) {
     for (size_t j = 0; j < units.size(); ++j) {
       if (i == j || !may_exchange(units[i], units[j])) continue;
+      if (has_equal_partner(units, units[i]) || has_equal_partner(units, units[j])) continue;
       const int64_t common = std::gcd(units[i].size, units[j].size);
       if (common > 1 && common < units[i].size && split_unit(units, i, common, mesh)) return true;
     }

@@ -21,7 +21,7 @@ struct Unit {
   int64_t size = 1;
   int source = kReplicated;  // a dimension of the problem, kReplicated or kUnreduced
   int target = kReplicated;
-  int source_position = 0;   // orders the units of one place
+  int source_position = 0;  // orders the units of one place
   int target_position = 0;
 };
 
@@ -32,7 +32,7 @@ struct Problem {
   std::vector<int64_t> extents;  // the size of each, over the shards that stay
   std::vector<AxisList> fixed;   // per tensor dimension, the axes that stay
   AxisList fixed_unreduced;
-  int64_t bytes = 0;             // local size when only the axes that stay shard
+  int64_t bytes = 0;  // local size when only the axes that stay shard
   std::vector<Unit> units;
   Layout source, target;
 };

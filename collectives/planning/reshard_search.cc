@@ -103,7 +103,10 @@ class Search {
               std::array<uint8_t, kMaxDims>& count, size_t unit, size_t dim) const;
 
   void expand(int32_t node);
-  void gathers();
+  void expand_directly();
+  size_t wanted_prefix(size_t dim) const;
+  void append_all(uint8_t from_code, Kind kind, size_t dim);
+  void gather_from(size_t dim, size_t first);
   void all_to_alls();
   void appends(uint8_t from_code, Kind kind);
   void append_runs(uint8_t from_code, Kind kind);
@@ -129,6 +132,7 @@ class Search {
   std::priority_queue<Entry> queue_;
   // The state being expanded.
   int32_t current_ = 0;
+  int ways_ = 0;
   State state_;
   Lists lists_;
   int64_t local_ = 0;
@@ -238,16 +242,16 @@ void Search::grow() {
   for (size_t i = 0; i < nodes_.size(); ++i) slot_of(nodes_[i].state) = static_cast<int32_t>(i);
 }
 
-// A way from the current state to `next`: a collective of `ranks` over `bytes`, or a local step when
-// `ranks` is 1.
+// A way from the current state to `next`: a collective of `ranks` over `bytes`, or a local step
+// when `ranks` is 1.
 void Search::relax(const State& next, Kind kind, size_t dim, size_t to_dim, int64_t bytes,
                    int64_t ranks) {
   static constexpr CollectiveKind kCollectives[] = {
-      CollectiveKind::kAllGather, CollectiveKind::kAllGather,  // the second: a slice, ranks 1
-      CollectiveKind::kAllToAll,  CollectiveKind::kPermute,
-      CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
-      CollectiveKind::kAllGather};
+      CollectiveKind::kAllGather,     CollectiveKind::kAllGather,  // the second: a slice, ranks 1
+      CollectiveKind::kAllToAll,      CollectiveKind::kPermute,   CollectiveKind::kAllReduce,
+      CollectiveKind::kReduceScatter, CollectiveKind::kAllGather};
   const CollectiveKind collective = kCollectives[static_cast<size_t>(kind)];
+  ++ways_;
   const Node& parent = nodes_[static_cast<size_t>(current_)];
   Node node;
   node.state = next;
@@ -286,21 +290,19 @@ bool Search::append(State& state, std::array<int64_t, kMaxDims>& shards,
   return true;
 }
 
-void Search::gathers() {
-  for (size_t d = 0; d < num_dims(); ++d) {
-    State next = state_;
-    int64_t ranks = 1;
-    for (size_t i = lists_.count[d]; i-- > 0;) {
-      const size_t unit = lists_.units[d][i];
-      ranks *= size(unit);
-      next.places[unit] = kReplicatedCode;
-      const bool all = i == 0 && problem_.fixed[static_cast<size_t>(problem_.dims[d])].empty();
-      if (all && limits_.avoid_rematerialization) {
-        next.emptied = static_cast<uint16_t>(next.emptied | 1 << d);
-      }
-      relax(next, Kind::kAllGather, d, d, local_ * ranks, ranks);
-    }
+void Search::gather_from(size_t dim, size_t first) {
+  State next = state_;
+  int64_t ranks = 1;
+  for (size_t i = first; i < lists_.count[dim]; ++i) {
+    const size_t unit = lists_.units[dim][i];
+    ranks *= size(unit);
+    next.places[unit] = kReplicatedCode;
   }
+  const bool all = first == 0 && problem_.fixed[static_cast<size_t>(problem_.dims[dim])].empty();
+  if (all && limits_.avoid_rematerialization) {
+    next.emptied = static_cast<uint16_t>(next.emptied | 1 << dim);
+  }
+  if (ranks > 1) relax(next, Kind::kAllGather, dim, dim, local_ * ranks, ranks);
 }
 
 void Search::all_to_alls() {
@@ -372,9 +374,10 @@ void Search::all_reduces() {
   }
   if (pending.empty()) return;
   const size_t all = (size_t{1} << pending.size()) - 1;
-  for (size_t subset = 1; subset <= all; ++subset) {
+  for (size_t subset = limits_.direct ? all : 1; subset <= all; ++subset) {
     // Of many, only single ones and all.
-    if (pending.size() > 4 && subset != all && (subset & (subset - 1)) != 0) continue;
+    const bool single = (subset & (subset - 1)) == 0;
+    if (pending.size() > 4 && subset != all && !single) continue;
     State next = state_;
     int64_t ranks = 1;
     for (size_t i = 0; i < pending.size(); ++i) {
@@ -402,7 +405,7 @@ void Search::permutes() {
   if (nodes_[static_cast<size_t>(current_)].kind == Kind::kPermute && current_ != 0) return;
   State state = state_;
   std::vector<bool> used(num_units(), false);
-  int budget = kMaxArrangements;
+  int budget = limits_.direct ? 1 : kMaxArrangements;
   arrange(0, 1, 0, state, used, budget);
 }
 
@@ -454,12 +457,54 @@ void Search::expand(int32_t node) {
   state_ = nodes_[static_cast<size_t>(node)].state;
   lists_ = decode(state_);
   local_ = local_bytes(lists_);
+  if (limits_.direct) return expand_directly();
   append_runs(kReplicatedCode, Kind::kSlice);
   append_runs(kUnreducedCode, Kind::kReduceScatter);
   appends(kReplicatedCode, Kind::kSlice);
   appends(kUnreducedCode, Kind::kReduceScatter);
-  gathers();
+  for (size_t d = 0; d < num_dims(); ++d) {
+    for (size_t i = lists_.count[d]; i-- > 0;) gather_from(d, i);
+  }
   all_to_alls();
+  all_reduces();
+  make_partial();
+  permutes();
+}
+
+// Units of a dimension that are where the target has them.
+size_t Search::wanted_prefix(size_t dim) const {
+  const std::vector<UnitId>& target = problem_.target[dim];
+  size_t same = 0;
+  while (same < std::min<size_t>(target.size(), lists_.count[dim]) &&
+         lists_.units[dim][same] == target[same]) {
+    ++same;
+  }
+  return same;
+}
+
+// All units at once that the target has in this dimension, if they fit.
+void Search::append_all(uint8_t from_code, Kind kind, size_t dim) {
+  State next = state_;
+  auto shards = lists_.shards;
+  auto count = lists_.count;
+  int64_t ranks = 1;
+  if (kind == Kind::kSlice && (state_.emptied >> dim & 1)) return;
+  for (UnitId unit : problem_.target[dim]) {
+    if (state_.places[unit] != from_code) continue;
+    if (!append(next, shards, count, unit, dim)) return;
+    ranks *= size(unit);
+  }
+  if (ranks > 1) relax(next, kind, dim, dim, local_, kind == Kind::kSlice ? 1 : ranks);
+}
+
+void Search::expand_directly() {
+  append_runs(kReplicatedCode, Kind::kSlice);
+  append_runs(kUnreducedCode, Kind::kReduceScatter);
+  for (size_t d = 0; d < num_dims(); ++d) {
+    append_all(kReplicatedCode, Kind::kSlice, d);
+    append_all(kUnreducedCode, Kind::kReduceScatter, d);
+    gather_from(d, wanted_prefix(d));
+  }
   all_reduces();
   make_partial();
   permutes();
@@ -491,7 +536,7 @@ std::optional<std::vector<Move>> Search::run() {
   slot_of(start.state) = 0;
   nodes_.push_back(start);
   queue_.push({0, 0, 0, 0});
-  while (!queue_.empty() && nodes_.size() < static_cast<size_t>(limits_.max_states)) {
+  while (!queue_.empty() && ways_ < limits_.max_ways) {
     const Entry entry = queue_.top();
     queue_.pop();
     Node& node = nodes_[static_cast<size_t>(entry.node)];

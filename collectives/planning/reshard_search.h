@@ -19,7 +19,9 @@ struct Move {
 };
 
 struct SearchLimits {
-  int max_states = 2000;
+  int max_ways = 2500;  // ways from one state to another that are looked at
+  // Only ways that lead to the target at once: for problems of many units.
+  bool direct = false;
   // Refuses to slice a dimension of which everything was gathered.
   bool avoid_rematerialization = false;
 };

@@ -42,7 +42,8 @@ class Exhaustive {
       const auto [seconds, state] = *queue_.begin();
       queue_.erase(queue_.begin());
       if (seconds > best_.at(state)) continue;
-      if (state.dims == target.dims && state.unreduced == target.unreduced && !state.permuted) return seconds;
+      if (state.dims == target.dims && state.unreduced == target.unreduced && !state.permuted)
+        return seconds;
       if (state.permuted) {
         State arranged{std::vector<std::vector<int>>(shape_.size()), state.unreduced, false,
                        state.emptied};
@@ -125,8 +126,8 @@ class Exhaustive {
       more.unreduced.erase(atom);
       more.dims[d].push_back(atom);
       const int64_t ranks = n * size(atom);
-      improve(more, seconds + cost_.collective_seconds(CollectiveKind::kReduceScatter, local,
-                                                       ranks));
+      improve(more,
+              seconds + cost_.collective_seconds(CollectiveKind::kReduceScatter, local, ranks));
       scatter(more, d, local, ranks, seconds, state);
     }
   }

@@ -45,8 +45,7 @@ class Generator {
     c.from = sharding(c.mesh, rank);
     c.to = sharding(c.mesh, rank);
     for (int64_t d = 0; d < rank; ++d) {
-      const int64_t shards =
-          std::lcm(num_shards(c.from, d, c.mesh), num_shards(c.to, d, c.mesh));
+      const int64_t shards = std::lcm(num_shards(c.from, d, c.mesh), num_shards(c.to, d, c.mesh));
       c.shape.push_back(shards * (below(3) == 0 ? 4 : 1));
     }
     return c;

@@ -60,33 +60,32 @@ TEST(Reshard, ReorderingMinorAxesDoesNotGather) {
 }
 
 TEST(Reshard, LargeAxisReplacedBySmallOne) {
-  const ReshardPlan p =
-      plan("x=4,y=2", {4096, 1024}, R"([{"x"}, {}])", R"([{"y"}, {}])");
+  const ReshardPlan p = plan("x=4,y=2", {4096, 1024}, R"([{"x"}, {}])", R"([{"y"}, {}])");
   EXPECT_EQ(kinds(p), (Kinds{Kind::kPermute, Kind::kAllGather}));
   EXPECT_FALSE(p.full_rematerialization);
 }
 
 TEST(Reshard, MixedUnreducedAndReplicated) {  // openxla/xla#40034
-  const ReshardPlan p = plan("x=2,y=2", {1024, 1024}, R"([{}, {}], unreduced={"x", "y"})",
-                             R"([{"x"}, {}])");
+  const ReshardPlan p =
+      plan("x=2,y=2", {1024, 1024}, R"([{}, {}], unreduced={"x", "y"})", R"([{"x"}, {}])");
   EXPECT_EQ(kinds(p), (Kinds{Kind::kReduceScatter, Kind::kAllReduce}));
 }
 
 TEST(Reshard, TwoAllToAlls) {  // openxla/xla#15207
-  const ReshardPlan p = plan("x=4,y=2", {16, 16, 16}, R"([{"y"}, {}, {"x"}])",
-                             R"([{}, {"x", "y"}, {}])");
+  const ReshardPlan p =
+      plan("x=4,y=2", {16, 16, 16}, R"([{"y"}, {}, {"x"}])", R"([{}, {"x", "y"}, {}])");
   EXPECT_EQ(kinds(p), (Kinds{Kind::kAllToAll, Kind::kAllToAll}));
   EXPECT_EQ(p.peak_bytes, 16 * 16 * 16 * 4 / 8);
 }
 
 TEST(Reshard, AllToAllInSubgroups) {  // alpa-projects/alpa#701
   const std::vector<int64_t> shape = {8, 4, 4, 8};
-  EXPECT_EQ(kinds(plan("x=8", shape, R"([{"x"}, {}, {}, {}])",
-                       R"([{"x":(1)2}, {}, {}, {"x":(2)4}])")),
-            Kinds{Kind::kAllToAll});
-  EXPECT_EQ(kinds(plan("x=8", shape, R"([{"x"}, {}, {}, {}])",
-                       R"([{"x":(1)4}, {}, {}, {"x":(4)2}])")),
-            Kinds{Kind::kAllToAll});
+  EXPECT_EQ(
+      kinds(plan("x=8", shape, R"([{"x"}, {}, {}, {}])", R"([{"x":(1)2}, {}, {}, {"x":(2)4}])")),
+      Kinds{Kind::kAllToAll});
+  EXPECT_EQ(
+      kinds(plan("x=8", shape, R"([{"x"}, {}, {}, {}])", R"([{"x":(1)4}, {}, {}, {"x":(4)2}])")),
+      Kinds{Kind::kAllToAll});
 }
 
 TEST(Reshard, TransposedShardingDoesNotGather) {  // openxla/xla#4062
@@ -108,14 +107,13 @@ TEST(Reshard, PartialToShardedIsOneReduceScatter) {  // openxla/xla#44799
 }
 
 TEST(Reshard, SlicesBeforeReducing) {
-  const ReshardPlan p =
-      plan("x=4,y=4", {16, 16}, R"([{}, {}], unreduced={"x"})", R"([{"y"}, {}])");
+  const ReshardPlan p = plan("x=4,y=4", {16, 16}, R"([{}, {}], unreduced={"x"})", R"([{"y"}, {}])");
   EXPECT_EQ(kinds(p), (Kinds{Kind::kSlice, Kind::kAllReduce}));
 }
 
 TEST(Reshard, ReducesBeforeGathering) {
-  const ReshardPlan p = plan("x=4,y=4", {4096, 4096}, R"([{"y"}, {}], unreduced={"x"})",
-                             R"([{}, {}])");
+  const ReshardPlan p =
+      plan("x=4,y=4", {4096, 4096}, R"([{"y"}, {}], unreduced={"x"})", R"([{}, {}])");
   const int64_t all = 4096 * 4096 * 4;
   EXPECT_EQ(p.bytes_sent, all / 4 * 2 * 3 / 4 + all * 3 / 4);
 }

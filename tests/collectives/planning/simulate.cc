@@ -103,10 +103,14 @@ Block step_result(const ReshardStep& step, const Blocks& blocks, int64_t device,
   const size_t dim = static_cast<size_t>(step.dim);
   const Block& own = blocks[static_cast<size_t>(device)];
   switch (step.kind) {
-    case Kind::kAllGather: return concatenate(group, dim);
-    case Kind::kSlice: return part(own, dim, index, count);
-    case Kind::kAllReduce: return sum(group);
-    case Kind::kReduceScatter: return part(sum(group), dim, index, count);
+    case Kind::kAllGather:
+      return concatenate(group, dim);
+    case Kind::kSlice:
+      return part(own, dim, index, count);
+    case Kind::kAllReduce:
+      return sum(group);
+    case Kind::kReduceScatter:
+      return part(sum(group), dim, index, count);
     case Kind::kAllToAll: {
       Blocks parts;
       for (const Block& member : group) {
@@ -119,7 +123,8 @@ Block step_result(const ReshardStep& step, const Blocks& blocks, int64_t device,
       if (index != 0) partial.data.assign(partial.data.size(), 0);
       return partial;
     }
-    case Kind::kPermute: break;
+    case Kind::kPermute:
+      break;
   }
   SPMD_UNREACHABLE("permute");
 }
