@@ -18,7 +18,7 @@ using Kind = ReshardStep::Kind;
 
 constexpr size_t kMaxUnits = 16;
 constexpr size_t kMaxDims = 14;
-constexpr int kMaxArrangements = 256;  // permutes tried from one state
+constexpr int kMaxPlacements = 1000;  // units placed while permutes from one state are looked for
 
 // Per unit its dimension (high half) and position there (low half), or one of these.
 constexpr uint8_t kReplicatedCode = 0xff;
@@ -405,7 +405,7 @@ void Search::permutes() {
   if (nodes_[static_cast<size_t>(current_)].kind == Kind::kPermute && current_ != 0) return;
   State state = state_;
   std::vector<bool> used(num_units(), false);
-  int budget = limits_.direct ? 1 : kMaxArrangements;
+  int budget = kMaxPlacements;
   arrange(0, 1, 0, state, used, budget);
 }
 
@@ -418,8 +418,8 @@ void Search::arrange(size_t d, int64_t product, size_t length, State& state,
   }
   if (budget <= 0) return;
   if (d == num_dims()) {
-    --budget;
     finish_arrangement(state, used);
+    if (limits_.direct) budget = 0;
     return;
   }
   const auto attempt = [&](size_t u) {
@@ -427,6 +427,7 @@ void Search::arrange(size_t d, int64_t product, size_t length, State& state,
     if (used[u] || code == kUnreducedCode) return;
     if (code == kReplicatedCode && problem_.units[u].target != static_cast<int>(d)) return;
     if (lists_.shards[d] % (product * size(u)) != 0) return;
+    if (--budget < 0) return;
     used[u] = true;
     state.places[u] = code_of(static_cast<int>(d), static_cast<int>(length));
     arrange(d, product * size(u), length + 1, state, used, budget);
