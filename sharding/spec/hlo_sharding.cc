@@ -328,6 +328,11 @@ std::optional<Sharding> sharding_from_hlo(const HloSharding& hlo, const Mesh& me
   throw UserError("", "a tuple of shardings for a single tensor");
 }
 
+std::vector<HloSharding> elements_of(const HloSharding& hlo, size_t count) {
+  if (hlo.kind == HloSharding::Kind::kTuple) return hlo.elements;
+  return std::vector<HloSharding>(count, hlo);
+}
+
 namespace {
 
 void collect(const HloSharding& hlo, std::vector<TileAssignment>& tiles,

@@ -40,6 +40,10 @@ HloSharding parse_hlo_sharding(std::string_view text, const std::string& place);
 // apart.
 std::optional<Sharding> sharding_from_hlo(const HloSharding& hlo, const Mesh& mesh, int64_t rank);
 
+// One sharding per value of a tuple of `count` values: the elements of a tuple sharding, or the one
+// sharding that holds for all of them.
+std::vector<HloSharding> elements_of(const HloSharding& hlo, size_t count);
+
 // Mesh for a module that has only HLO shardings; see mesh_from_tiles. The mesh of named shardings
 // is taken as it is. Throws UserError, without a place.
 Mesh mesh_from_hlo(const std::vector<HloSharding>& shardings, int64_t num_devices);

@@ -1,0 +1,86 @@
+// Attributes as the text has them, before they become the typed attributes of an op.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/literal.h"
+#include "sharding/spec/sharding_text.h"
+#include "support/scanner.h"
+
+namespace spmd::text {
+
+struct NamedAttribute;
+
+struct Attribute {
+  enum class Kind : uint8_t {
+    kUnit,       // a name without a value
+    kBool,       // integer: 0 or 1
+    kInteger,    // integer
+    kFloat,      // text
+    kString,     // string
+    kSymbol,     // string, without @
+    kEnum,       // text: the value of #stablehlo<precision HIGHEST> or a bare word
+    kIntegers,   // integers: array<i64: ...>
+    kArray,      // elements
+    kDict,       // entries; string: its name in #stablehlo.gather<...>, or empty
+    kLiteral,    // literal
+    kShardings,  // shardings: one of #sdy.sharding, all of #sdy.sharding_per_value
+    kOther,      // text
+  };
+  Kind kind = Kind::kUnit;
+  size_t position = 0;
+  int64_t integer = 0;
+  std::string_view text;  // the source text of kDict, too
+  std::string string;
+  std::vector<int64_t> integers;
+  std::vector<Attribute> elements;
+  std::vector<NamedAttribute> entries;
+  Literal literal;
+  std::vector<NamedSharding> shardings;
+};
+
+struct NamedAttribute {
+  std::string name;
+  Attribute value;
+};
+
+// The attributes of one op (or argument, or dictionary), with typed access. `subject` begins the
+// messages: "stablehlo.pad".
+class AttributeReader {
+ public:
+  AttributeReader(Scanner& scan, const std::vector<NamedAttribute>& entries,
+                  std::string_view subject, size_t position)
+      : scan_(scan), entries_(entries), subject_(subject), position_(position) {}
+
+  const Attribute* find(std::string_view name) const;
+  const Attribute& get(std::string_view name) const;  // throws when it is missing
+
+  int64_t integer(std::string_view name) const;
+  int64_t integer_or(std::string_view name, int64_t otherwise) const;
+  bool boolean_or(std::string_view name, bool otherwise) const;
+  std::string string_or(std::string_view name, std::string_view otherwise) const;
+  // array<i64: ...>, [...] or dense<...>, flattened.
+  std::vector<int64_t> integers(std::string_view name) const;
+  std::vector<int64_t> integers_or(std::string_view name, std::vector<int64_t> otherwise) const;
+  // An enumerator's spelling.
+  std::string_view enumerator(const Attribute& attribute, std::string_view expected) const;
+
+  AttributeReader dict(const Attribute& attribute) const;
+  std::vector<int64_t> integers_of(const Attribute& attribute, std::string_view name) const;
+  int64_t integer_of(const Attribute& attribute, std::string_view name) const;
+
+  [[noreturn]] void fail(const Attribute& attribute, std::string_view name,
+                         std::string_view expected) const;
+  // Some other fault of the op.
+  [[noreturn]] void fail(std::string_view fact) const;
+
+ private:
+  Scanner& scan_;
+  const std::vector<NamedAttribute>& entries_;
+  std::string_view subject_;
+  size_t position_;
+};
+
+}  // namespace spmd::text

@@ -1,0 +1,147 @@
+// Attributes of collectives: groups of devices and mesh axes.
+#include "ir/text/parser.h"
+#include "sharding/spec/tile_assignment.h"
+#include "support/error.h"
+
+namespace spmd::text {
+
+using Kind = Attribute::Kind;
+
+// `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x",
+// sub_axis_info = (1)2>]>`
+AxisList Parser::parse_mesh_axes(const AttributeReader& from, const Attribute& attribute) {
+  const AttributeReader group = from.dict(attribute);
+  const Attribute& name = group.get("mesh");
+  const Mesh* mesh = name.kind == Kind::kSymbol ? mesh_named(name.string) : nullptr;
+  if (mesh == nullptr) group.fail(name, "mesh", "@ and the name of a mesh");
+  const Attribute& list = group.get("axes");
+  if (list.kind != Kind::kArray) group.fail(list, "axes", "a list of axes");
+  AxisList axes;
+  for (const Attribute& element : list.elements) {
+    const AttributeReader axis = group.dict(element);
+    const auto found = mesh->find_axis(axis.string_or("name", ""));
+    if (!found) axis.fail(axis.get("name"), "name", "an axis of " + mesh->to_string());
+    AxisRef ref{*found, 1, 0};
+    const std::vector<int64_t> sub = axis.integers_or("sub_axis_info", {});
+    const int64_t full = mesh->axis_size(*found);
+    if (sub.size() == 2) {
+      ref.pre = sub[0];
+      ref.size = sub[1];
+      if (ref.pre < 1 || ref.size < 2 || full % ref.pre != 0 || full / ref.pre % ref.size != 0) {
+        axis.fail(axis.get("sub_axis_info"), "sub_axis_info",
+                  fmt::format("a factor of an axis of size {}", full));
+      }
+    }
+    axes.push_back(ref);
+  }
+  return to_module_axes(axes, *mesh, attribute.position);
+}
+
+namespace {
+
+// Rows of a list of lists; entries of -1 fill up short groups.
+std::vector<std::vector<int64_t>> rows_of(const AttributeReader& from, const Attribute& attribute,
+                                          std::string_view name) {
+  std::vector<std::vector<int64_t>> rows;
+  if (attribute.kind == Kind::kArray) {
+    for (const Attribute& element : attribute.elements) {
+      rows.push_back(from.integers_of(element, name));
+    }
+  } else {
+    const std::vector<int64_t> flat = from.integers_of(attribute, name);
+    if (attribute.kind != Kind::kLiteral || attribute.literal.type().rank() != 2) {
+      from.fail(attribute, name, "a tensor of rank 2");
+    }
+    const auto width = static_cast<size_t>(attribute.literal.type().dim(1));
+    for (size_t at = 0; width > 0 && at < flat.size(); at += width) {
+      const auto begin = flat.begin() + static_cast<ptrdiff_t>(at);
+      rows.emplace_back(begin, begin + static_cast<ptrdiff_t>(width));
+    }
+  }
+  for (auto& row : rows) std::erase(row, -1);
+  return rows;
+}
+
+}  // namespace
+
+// Explicit lists become axes where they follow axes of the mesh.
+CollectiveGroups Parser::parse_groups(const AttributeReader& from) {
+  CollectiveGroups groups;
+  const Attribute* attribute = from.find("replica_groups");
+  if (attribute == nullptr) {
+    groups.axes = axes_of_groups({}, module_.mesh).value();
+    return groups;
+  }
+  if (attribute->kind == Kind::kDict) {
+    groups.axes = parse_mesh_axes(from, *attribute);
+    return groups;
+  }
+  groups.explicit_groups = rows_of(from, *attribute, "replica_groups");
+  for (const auto& group : groups.explicit_groups) {
+    for (int64_t device : group) {
+      if (device < 0) from.fail(*attribute, "replica_groups", "device numbers");
+    }
+  }
+  if (auto axes = axes_of_groups(groups.explicit_groups, module_.mesh)) {
+    groups.axes = std::move(*axes);
+    groups.explicit_groups.clear();
+  }
+  return groups;
+}
+
+Attrs Parser::collective_attributes(const OpText& op, OpId id, const AttributeReader& from) {
+  const auto axes = [&](std::string_view name) {
+    const Attribute& attribute = from.get(name);
+    if (attribute.kind == Kind::kDict) return parse_mesh_axes(from, attribute);
+    if (attribute.kind != Kind::kShardings || attribute.shardings.size() != 1) {
+      from.fail(attribute, name, "mesh axes");
+    }
+    const NamedSharding& carrier = attribute.shardings[0];
+    return to_module_axes(carrier.sharding.manual, carrier.mesh, attribute.position);
+  };
+  const auto shardings = [&](std::string_view name) {
+    const Attribute& attribute = from.get(name);
+    if (attribute.kind != Kind::kShardings) from.fail(attribute, name, "[<@mesh, ...>]");
+    std::vector<Sharding> list;
+    for (const NamedSharding& sharding : attribute.shardings) {
+      list.push_back(*to_module_mesh(sharding, attribute.position));
+    }
+    return list;
+  };
+  switch (op.code) {
+    case OpCode::kAllGather:
+      return AllGatherAttrs{from.integer("all_gather_dim"), parse_groups(from)};
+    case OpCode::kAllReduce:
+      return AllReduceAttrs{parse_groups(from)};
+    case OpCode::kReduceScatter:
+      return ReduceScatterAttrs{from.integer("scatter_dimension"), parse_groups(from)};
+    case OpCode::kAllToAll:
+      return AllToAllAttrs{from.integer("split_dimension"), from.integer("concat_dimension"),
+                           parse_groups(from)};
+    case OpCode::kAxisIndex:
+      return AxisIndexAttrs{axes("axes")};
+    case OpCode::kManualComputation:
+      return ManualComputationAttrs{shardings("in_shardings"), shardings("out_shardings"),
+                                    axes("manual_axes")};
+    case OpCode::kReshard:
+    case OpCode::kShardingConstraint: {
+      const std::vector<ValueId>& operands = fn_->op(id).operands;
+      if (operands.size() != 1) from.fail("expected one operand");
+      return ReshardAttrs{required_sharding(op, fn_->type(operands[0]).rank())};
+    }
+    case OpCode::kCollectivePermute: {
+      CollectivePermuteAttrs attrs;
+      if (from.find("spmd.axes") != nullptr) attrs.axes = axes("spmd.axes");
+      const Attribute& pairs = from.get("source_target_pairs");
+      for (const auto& pair : rows_of(from, pairs, "source_target_pairs")) {
+        if (pair.size() != 2) from.fail(pairs, "source_target_pairs", "pairs of devices");
+        attrs.source_target_pairs.emplace_back(pair[0], pair[1]);
+      }
+      return attrs;
+    }
+    default:
+      return NoAttrs{};
+  }
+}
+
+}  // namespace spmd::text

@@ -1,0 +1,313 @@
+#include <algorithm>
+#include <set>
+
+#include "ir/manual_regions.h"
+#include "ir/text/parser.h"
+#include "ir/verifier.h"
+#include "sharding/spec/hlo_sharding.h"
+#include "support/error.h"
+
+namespace spmd {
+
+Module parse_stablehlo(std::string_view text, const std::string& source) {
+  return text::Parser(text, source).parse();
+}
+
+namespace text {
+
+Module Parser::parse() {
+  module_.source = source_;
+  scan_lines();
+  const auto skip_aliases = [&] {
+    while (scan_.peek() == '#' || scan_.peek() == '!') {
+      scan_.seek(std::min(text_.find('\n', scan_.position()), text_.size()));
+    }
+  };
+  skip_aliases();
+  if (scan_.at_end()) {
+    throw UserError(source_, "the file has no program", "expected StableHLO text");
+  }
+  Dict attributes;
+  const bool wrapped = scan_.accept_word("module") || scan_.accept_word("builtin.module");
+  if (wrapped) {
+    if (scan_.accept("@")) module_.name = parse_symbol();
+    if (scan_.accept_word("attributes")) parse_dict(attributes);
+    scan_.expect("{");
+  }
+  find_mesh(attributes);
+  parse_module_body(wrapped);
+  if (wrapped) {
+    scan_.expect("}");
+    if (scan_.accept_word("loc")) parse_location();
+  }
+  skip_aliases();
+  if (scan_.accept("{-#")) {
+    const size_t end = text_.find("#-}", scan_.position());
+    if (end == std::string_view::npos) scan_.fail_expected("the end of the resources, #-}");
+    scan_.seek(end + 3);
+  }
+  if (!scan_.at_end()) scan_.fail_expected("the end of the file");
+  resolve_calls();
+  raise_manual_regions(module_);
+  verify(module_);
+  return std::move(module_);
+}
+
+// Notes what may be used before it is defined: aliases, meshes, resources.
+void Parser::scan_lines() {
+  for (size_t line = 0; line < text_.size();) {
+    const size_t end = std::min(text_.find('\n', line), text_.size());
+    size_t at = line;
+    while (at < end && (text_[at] == ' ' || text_[at] == '\t')) ++at;
+    scan_.seek(at);
+    if (at < end && (text_[at] == '#' || text_[at] == '!') && at + 1 < end) {
+      scan_.seek(at + 1);
+      const size_t name_end = text_.find_first_of(" =", at + 1);
+      if (name_end < end && name_end > at + 1) {
+        const std::string_view name = text_.substr(at + 1, name_end - at - 1);
+        scan_.seek(name_end);
+        if (scan_.accept("=")) aliases_.emplace(name, scan_.position());
+      }
+    } else if (text_.substr(at, 9) == "sdy.mesh ") {
+      mesh_positions_.push_back(at);
+    } else if (text_.substr(at, 3) == "{-#") {
+      scan_resources();
+    }
+    line = end + 1;
+  }
+  scan_.seek(0);
+}
+
+// `{-# dialect_resources: { builtin: { name: "0x04000000..." } } #-}`
+void Parser::scan_resources() {
+  scan_.expect("{-#");
+  int open = 0;
+  std::string key;
+  while (!scan_.peek("#-}")) {
+    if (scan_.at_end()) scan_.fail_expected("the end of the resources, #-}");
+    if (scan_.accept("{")) {
+      ++open;
+    } else if (scan_.accept("}")) {
+      --open;
+    } else if (scan_.accept(":") || scan_.accept(",")) {
+      continue;
+    } else if (scan_.peek_string()) {
+      const size_t position = scan_.position();
+      const std::string_view value = scan_.expect_raw_string();
+      if (open == 2 && value.starts_with("0x") && !key.empty()) {
+        resources_.emplace(key, position);
+      } else {
+        key = unescape(value);
+      }
+    } else {
+      key = scan_.expect_suffix("the name of a resource");
+    }
+  }
+}
+
+// Declares the meshes of the file and chooses the one that the module has.
+void Parser::find_mesh(const Dict& attributes) {
+  const size_t begin = scan_.position();
+  std::vector<std::string> order;
+  for (size_t position : mesh_positions_) {
+    scan_.seek(position);
+    scan_.expect_word("sdy.mesh");
+    scan_.expect("@");
+    order.push_back(parse_symbol());
+    scan_.expect("=");
+    meshes_.insert_or_assign(order.back(), scan_mesh(scan_));
+  }
+  scan_.seek(begin);
+  const AttributeReader module_attributes = reader(attributes, "module", 0);
+  if (const Attribute* frontend = module_attributes.find("mhlo.frontend_attributes")) {
+    const AttributeReader inner = module_attributes.dict(*frontend);
+    const std::string meshes = inner.string_or("xla.sdy.meshes", "");
+    if (!meshes.empty()) {
+      for (auto& [name, mesh] : parse_sdy_meshes(meshes, source_ + ": xla.sdy.meshes")) {
+        order.push_back(name);
+        meshes_.insert_or_assign(name, std::move(mesh));
+      }
+    }
+  }
+  for (const std::string& name : order) {
+    const Mesh& mesh = meshes_.find(name)->second;
+    if (mesh.num_axes() == 0 && name != order.back()) continue;
+    module_.mesh = mesh;
+    module_.mesh_name = name;
+    if (mesh.num_axes() > 0) return;
+  }
+  derive_mesh(module_attributes.integer_or("mhlo.num_partitions", 1) *
+              module_attributes.integer_or("mhlo.num_replicas", 1));
+}
+
+// The mesh of a module that names none: from all of its HLO shardings.
+void Parser::derive_mesh(int64_t num_devices) {
+  constexpr std::string_view kKey = "mhlo.sharding = \"";
+  std::set<std::string_view> texts;
+  for (size_t at = text_.find(kKey); at != std::string_view::npos; at = text_.find(kKey, at)) {
+    at += kKey.size();
+    const size_t end = std::min(text_.find('"', at), text_.size());
+    texts.insert(text_.substr(at, end - at));
+  }
+  const bool has_groups = text_.find("replica_groups") != std::string_view::npos ||
+                          text_.find("source_target_pairs") != std::string_view::npos;
+  if (texts.empty() && !has_groups) return;
+  std::vector<HloSharding> shardings;
+  for (std::string_view text : texts) {
+    shardings.push_back(parse_hlo_sharding(unescape(text), source_));
+  }
+  try {
+    module_.mesh = mesh_from_hlo(shardings, num_devices);
+  } catch (const UserError& error) {
+    throw UserError(source_, error.what());
+  }
+  module_.mesh_name = "mesh";
+  meshes_.emplace("mesh", module_.mesh);
+}
+
+void Parser::parse_module_body(bool wrapped) {
+  while (!scan_.at_end() && !(wrapped && scan_.peek("}"))) {
+    if (scan_.peek_word("func.func")) {
+      parse_function();
+    } else if (scan_.accept_word("sdy.mesh")) {
+      scan_.expect("@");
+      parse_symbol();
+      scan_.expect("=");
+      scan_mesh(scan_);
+      Dict ignored;
+      if (scan_.peek("{")) parse_dict(ignored);
+      if (scan_.accept_word("loc")) parse_location();
+    } else if (!wrapped && (scan_.peek() == '#' || scan_.peek() == '!' || scan_.peek("{-#"))) {
+      return;
+    } else {
+      const size_t position = scan_.position();
+      if (const auto word = scan_.accept_word();
+          word && word->find('.') != std::string_view::npos) {
+        throw_unsupported(*word, position);
+      }
+      scan_.seek(position);
+      scan_.fail_expected("func.func or sdy.mesh");
+    }
+  }
+}
+
+void Parser::parse_function() {
+  scan_.expect_word("func.func");
+  const bool is_private = scan_.accept_word("private");
+  if (!is_private && !scan_.accept_word("public")) scan_.accept_word("nested");
+  scan_.skip_blanks();
+  const size_t start = scan_.position();
+  scan_.expect("@");
+  const std::string name = parse_symbol();
+  if (module_.find_function(name)) scan_.fail(start, fmt::format("@{} is defined twice", name));
+  function_index_ = module_.add_function(name);
+  fn_ = &module_.function(function_index_);
+  fn_->set_private(is_private);
+  values_.clear();
+  pool_.clear();
+  scope_.clear();
+
+  std::vector<Dict> arguments, results;
+  std::vector<std::string> locations;
+  parse_arguments(fn_->body(), arguments, locations);
+  std::vector<TensorType> result_types;
+  if (scan_.accept("->")) result_types = parse_results(results);
+  Dict ignored;
+  if (scan_.accept_word("attributes")) parse_dict(ignored);
+  if (!scan_.peek("{")) scan_.fail(start, fmt::format("@{} has no body", name));
+  const size_t open = scan_.position();
+  scan_.expect("{");
+  parse_block(fn_->body(), open);
+  if (scan_.accept_word("loc")) parse_location();
+  check_returned(result_types, open);
+  results.resize(result_types.size());
+  set_argument_info(arguments, locations, results);
+}
+
+void Parser::parse_arguments(BlockId body, std::vector<Dict>& attributes,
+                             std::vector<std::string>& locations) {
+  scan_.expect("(");
+  while (!scan_.peek(")")) {
+    const size_t start = scan_.position();
+    scan_.expect("%");
+    const std::string_view name = scan_.expect_suffix("the name of an argument");
+    scan_.expect(":");
+    const ValueId value = fn_->add_block_argument(body, parse_type());
+    define(name, {value}, start);
+    attributes.emplace_back();
+    if (scan_.peek("{")) parse_dict(attributes.back());
+    locations.emplace_back();
+    if (scan_.accept_word("loc")) {
+      if (const LocationRef location = parse_location()) locations.back() = location->name;
+    }
+    fn_->value(value).sharding = sharding_of(attributes.back(), fn_->type(value).rank());
+    if (!scan_.accept(",")) break;
+  }
+  scan_.expect(")");
+}
+
+std::vector<TensorType> Parser::parse_results(std::vector<Dict>& attributes) {
+  if (!scan_.accept("(")) return {parse_type()};
+  std::vector<TensorType> types;
+  while (!scan_.peek(")")) {
+    types.push_back(parse_type());
+    attributes.emplace_back();
+    if (scan_.peek("{")) parse_dict(attributes.back());
+    if (!scan_.accept(",")) break;
+  }
+  scan_.expect(")");
+  return types;
+}
+
+void Parser::check_returned(const std::vector<TensorType>& results, size_t position) {
+  const OpId last = fn_->terminator(fn_->body());
+  if (last == OpId::kNone || fn_->op(last).code != OpCode::kReturn) {
+    scan_.fail(position, fmt::format("the body of @{} does not end in a return", fn_->name()));
+  }
+  const std::vector<ValueId>& returned = fn_->op(last).operands;
+  bool equal = returned.size() == results.size();
+  for (size_t i = 0; equal && i < results.size(); ++i) equal = fn_->type(returned[i]) == results[i];
+  if (!equal) {
+    scan_.fail(position, fmt::format("@{} returns other types than it declares", fn_->name()));
+  }
+}
+
+// Names arguments as ArgumentInfo says: after the result that replaces them, else their location.
+void Parser::set_argument_info(const std::vector<Dict>& arguments,
+                               const std::vector<std::string>& locations,
+                               const std::vector<Dict>& results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    ResultInfo info;
+    info.name = reader(results[i], "result", 0).string_or("jax.result_info", "");
+    info.sharding = sharding_of(results[i], fn_->type(fn_->results()[i]).rank());
+    fn_->result_info.push_back(std::move(info));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const AttributeReader from = reader(arguments[i], "argument", 0);
+    ArgumentInfo info;
+    const int64_t aliased = from.integer_or("tf.aliasing_output", -1);
+    if (const Attribute* alias = from.find("tf.aliasing_output")) {
+      if (aliased < 0 || aliased >= static_cast<int64_t>(results.size())) {
+        from.fail(*alias, "tf.aliasing_output",
+                  fmt::format("the number of one of {} results", results.size()));
+      }
+    }
+    info.aliased_result = static_cast<int>(aliased);
+    info.donated = from.boolean_or("jax.buffer_donor", false);
+    if (aliased >= 0) info.name = fn_->result_info[static_cast<size_t>(aliased)].name;
+    if (info.name.empty()) info.name = locations[i];
+    info.name = from.string_or("spmd.name", info.name);
+    fn_->argument_info.push_back(std::move(info));
+  }
+}
+
+void Parser::resolve_calls() {
+  for (const PendingCall& call : calls_) {
+    const auto callee = module_.find_function(call.callee);
+    if (!callee) scan_.fail(call.position, fmt::format("there is no function @{}", call.callee));
+    module_.function(call.function).op(call.op).as<CallAttrs>().callee = *callee;
+  }
+}
+
+}  // namespace text
+}  // namespace spmd

@@ -1,0 +1,268 @@
+#include "ir/text/parser.h"
+#include "support/error.h"
+
+namespace spmd::text {
+
+void Parser::parse_block(BlockId block, size_t open) {
+  const DepthGuard guard(depth_, scan_);
+  while (!scan_.accept("}")) {
+    if (scan_.at_end()) {
+      scan_.fail_expected(
+          fmt::format("'}}' for the '{{' at line {}", scan_.line_column(open).line));
+    }
+    parse_op(block);
+  }
+}
+
+void Parser::parse_op(BlockId block) {
+  OpText op;
+  scan_.skip_blanks();
+  op.position = scan_.position();
+  if (scan_.peek() == '%') parse_result_names(op);
+  if (scan_.peek_string()) {
+    parse_generic(op, block);
+  } else {
+    const size_t start = scan_.position();
+    op.spelling = take_word("an operation");
+    op.code = lookup(op.spelling, start);
+    parse_pretty(op, block);
+  }
+}
+
+void Parser::parse_result_names(OpText& op) {
+  do {
+    ResultName result;
+    scan_.skip_blanks();
+    result.position = scan_.position();
+    scan_.expect("%");
+    result.name = scan_.expect_suffix("the name of a value");
+    if (scan_.accept(":")) {
+      result.count = scan_.expect_integer("the number of results");
+      if (result.count < 1 || result.count > 1'000'000) {
+        scan_.fail(result.position, fmt::format("{} results", result.count));
+      }
+    }
+    op.names.push_back(result);
+  } while (scan_.accept(","));
+  scan_.expect("=");
+}
+
+OpCode Parser::lookup(std::string_view spelling, size_t position) {
+  if (spelling == "return" || spelling == "func.return" || spelling == "sdy.return") {
+    return OpCode::kReturn;
+  }
+  if (spelling == "call" || spelling == "stablehlo.composite") return OpCode::kCall;
+  if (spelling == "sdy.reshard") return OpCode::kReshard;
+  if (const auto code = opcode_named(spelling)) return *code;
+  if (spelling.find('.') == std::string_view::npos) {
+    scan_.seek(position);
+    scan_.fail_expected("an operation");
+  }
+  throw_unsupported(spelling, position);
+}
+
+void Parser::throw_unsupported(std::string_view spelling, size_t position) {
+  throw_unsupported_ops(text_, source_);
+  throw UserError(scan_.place(position),
+                  fmt::format("the operation {} is not supported", spelling));
+}
+
+// ---- values
+
+void Parser::define(std::string_view name, const std::vector<ValueId>& values, size_t position) {
+  const Definition definition{static_cast<uint32_t>(pool_.size()),
+                              static_cast<uint32_t>(values.size())};
+  if (!values_.emplace(name, definition).second) {
+    scan_.fail(position, fmt::format("%{} is defined twice", name));
+  }
+  pool_.insert(pool_.end(), values.begin(), values.end());
+  scope_.push_back(name);
+}
+
+void Parser::close_scope(size_t mark) {
+  while (scope_.size() > mark) {
+    values_.erase(scope_.back());
+    scope_.pop_back();
+  }
+}
+
+ValueId Parser::parse_value() {
+  scan_.skip_blanks();
+  const size_t start = scan_.position();
+  scan_.expect("%");
+  const std::string_view name = scan_.expect_suffix("the name of a value");
+  const auto found = values_.find(name);
+  if (found == values_.end()) {
+    scan_.fail(start, fmt::format("%{} is used before it is defined", name));
+  }
+  uint32_t index = 0;
+  if (scan_.accept("#")) {
+    const int64_t number = scan_.expect_integer("the number of a result");
+    if (number < 0 || number >= found->second.count) {
+      scan_.fail(start, fmt::format("%{} has {} results, not one numbered {}", name,
+                                    found->second.count, number));
+    }
+    index = static_cast<uint32_t>(number);
+  }
+  return pool_[found->second.first + index];
+}
+
+std::vector<ValueId> Parser::parse_values(std::string_view close) {
+  std::vector<ValueId> values;
+  while (!scan_.peek(close)) {
+    values.push_back(parse_value());
+    if (!scan_.accept(",")) break;
+  }
+  scan_.expect(close);
+  return values;
+}
+
+// `%a: T, %b: T loc("x")` up to `close`.
+void Parser::parse_block_arguments(BlockId block, std::string_view close) {
+  while (!scan_.peek(close)) {
+    scan_.skip_blanks();
+    const size_t start = scan_.position();
+    scan_.expect("%");
+    const std::string_view name = scan_.expect_suffix("the name of an argument");
+    scan_.expect(":");
+    define(name, {fn_->add_block_argument(block, parse_type())}, start);
+    if (scan_.accept_word("loc")) parse_location();
+    if (!scan_.accept(",")) break;
+  }
+  scan_.expect(close);
+}
+
+// ---- types
+
+Signature Parser::parse_signature() {
+  Signature signature;
+  scan_.expect(":");
+  scan_.skip_blanks();
+  signature.position = scan_.position();
+  signature.results = parse_type_list();
+  if (scan_.accept("->")) {
+    signature.functional = true;
+    signature.operands = std::move(signature.results);
+    signature.results = parse_type_list();
+  }
+  return signature;
+}
+
+void Parser::check_operands(const OpText& op, const Signature& signature) {
+  const std::vector<TensorType>& types =
+      signature.functional ? signature.operands : signature.results;
+  const bool each = signature.functional || op.code == OpCode::kOptimizationBarrier ||
+                    op.code == OpCode::kWhile || op.code == OpCode::kReturn;
+  if (each ? types.size() != op.operands.size() : types.empty()) {
+    scan_.fail(signature.position, fmt::format("{} has {} operands, {} types", op.spelling,
+                                               op.operands.size(), types.size()));
+  }
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    // `select : tensor<i1>, T`; else one type for all operands.
+    const size_t last = types.size() - 1;
+    const TensorType& type = types[each ? i : std::min(i, last)];
+    if (fn_->type(op.operands[i]) == type) continue;
+    scan_.fail(signature.position,
+               fmt::format("{}: operand {} has type {}, here it is {}", op.spelling, i,
+                           to_string(fn_->type(op.operands[i])), to_string(type)));
+  }
+}
+
+std::vector<TensorType> Parser::result_types(const OpText& op, const Signature& signature) {
+  check_operands(op, signature);
+  if (signature.functional || op.code == OpCode::kOptimizationBarrier ||
+      op.code == OpCode::kWhile) {
+    return signature.results;
+  }
+  const size_t expected = op.code == OpCode::kSelect ? 2 : 1;
+  if (signature.results.size() > expected) {
+    scan_.fail(signature.position, fmt::format("{}: found {} types, expected {}", op.spelling,
+                                               signature.results.size(), expected));
+  }
+  return {signature.results.back()};
+}
+
+// ---- creation
+
+OpId Parser::create_open(const OpText& op, BlockId block) {
+  return fn_->insert_op(block, OpId::kNone, op.code, op.operands, {}, NoAttrs{},
+                        text_location(op.position));
+}
+
+void Parser::finish(OpText& op, OpId id, std::vector<TensorType> results) {
+  fn_->op(id).attrs = attributes_of(op, id);
+  for (TensorType& type : results) fn_->add_result(id, std::move(type));
+  set_result_shardings(op, id);
+  define_results(op, id);
+  accept_location(id);
+}
+
+OpId Parser::create(OpText& op, BlockId block, std::vector<TensorType> results) {
+  const OpId id = create_open(op, block);
+  finish(op, id, std::move(results));
+  return id;
+}
+
+// Results that nobody uses need no names.
+void Parser::define_results(const OpText& op, OpId id) {
+  if (op.names.empty()) return;
+  const std::vector<ValueId>& results = fn_->op(id).results;
+  size_t named = 0;
+  for (const ResultName& name : op.names) named += static_cast<size_t>(name.count);
+  if (named != results.size()) {
+    scan_.fail(op.position,
+               fmt::format("{} has {} results, {} are named", op.spelling, results.size(), named));
+  }
+  auto next = results.begin();
+  for (const ResultName& name : op.names) {
+    define(name.name, std::vector<ValueId>(next, next + name.count), name.position);
+    next += name.count;
+  }
+}
+
+// ---- generic form
+
+// `"stablehlo.X"(%a) <{properties}> ({regions}) {attributes} : (T) -> U`
+void Parser::parse_generic(OpText& op, BlockId block) {
+  const size_t start = scan_.position();
+  op.spelling = scan_.expect_raw_string();
+  op.code = lookup(op.spelling, start);
+  scan_.expect("(");
+  op.operands = parse_values(")");
+  if (scan_.accept("<")) {
+    parse_dict(op.attributes);
+    scan_.expect(">");
+  }
+  const OpId id = create_open(op, block);
+  if (scan_.accept("(")) {
+    do parse_region(id);
+    while (scan_.accept(","));
+    scan_.expect(")");
+  }
+  accept_dict(op);
+  const Signature signature = parse_signature();
+  if (!signature.functional) {
+    scan_.seek(signature.position);
+    scan_.fail_expected("a type (...) -> ...");
+  }
+  check_operands(op, signature);
+  if (op.code == OpCode::kCustomCall && finish_special_call(op, id, signature.results)) return;
+  finish(op, id, signature.results);
+}
+
+void Parser::parse_region(OpId op) {
+  scan_.skip_blanks();
+  const size_t open = scan_.position();
+  scan_.expect("{");
+  const BlockId block = fn_->add_region(op);
+  const size_t mark = open_scope();
+  if (scan_.accept("^")) {
+    scan_.expect_suffix("the name of a block");
+    if (scan_.accept("(")) parse_block_arguments(block, ")");
+    scan_.expect(":");
+  }
+  parse_block(block, open);
+  close_scope(mark);
+}
+
+}  // namespace spmd::text
