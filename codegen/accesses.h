@@ -1,0 +1,18 @@
+// What steps read and write.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "runtime/plan/plan.pb.h"
+
+namespace spmd::codegen {
+
+// Calls `visit` for every view that the step itself has, those of steps inside of it apart. A
+// loop's predicate and a branch's index are the step's own.
+void for_each_view(plan::Step& step, const std::function<void(plan::View&, bool writes)>& visit);
+
+// The sequences inside a step: a loop's condition and body, a branch's branches.
+std::vector<plan::Sequence*> sequences_of(plan::Step& step);
+
+}  // namespace spmd::codegen

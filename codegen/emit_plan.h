@@ -1,0 +1,36 @@
+// From a localised module to a Plan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "runtime/plan/plan.pb.h"
+#include "sharding/spec/axis.h"
+
+namespace spmd {
+
+// What an argument or result of main() is globally: its name, its unpadded shape, and for each
+// dimension the mesh axes, major to minor, that cut it into blocks of the local size.
+struct GlobalTensor {
+  std::string name;
+  Dims shape;
+  std::vector<AxisList> axes;
+};
+
+struct EmitInfo {
+  std::vector<GlobalTensor> arguments, results;
+  // Collectives that can are combined up to so many bytes a call; 0: none are.
+  int64_t combine_bytes = int64_t{32} << 20;
+};
+
+// Of a module without shardings, where local and global are the same.
+EmitInfo unsharded_info(const Module& module);
+
+// Emits the plan of main(). Shapes are local; collectives are explicit; there are no calls,
+// reshards, sharding constraints and manual computations. Statistics are left to the caller.
+// Linear in the number of ops but for sorting. Throws UserError for what no step can express: a
+// custom call, a reducer that is not scalar arithmetic, an unknown reduction of a collective.
+plan::Plan emit_plan(const Module& module, const EmitInfo& info);
+
+}  // namespace spmd

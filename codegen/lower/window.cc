@@ -1,0 +1,65 @@
+#include "codegen/lower/lower.h"
+
+namespace spmd::codegen {
+namespace {
+
+void set(google::protobuf::RepeatedField<int64_t>* field, const Dims& values, size_t rank,
+         int64_t otherwise) {
+  for (size_t d = 0; d < rank; ++d) field->Add(values.empty() ? otherwise : values[d]);
+}
+
+plan::Window window(const WindowAttrs& attrs) {
+  plan::Window result;
+  const size_t rank = attrs.size.size();
+  set(result.mutable_size(), attrs.size, rank, 1);
+  set(result.mutable_stride(), attrs.stride, rank, 1);
+  set(result.mutable_base_dilation(), attrs.base_dilation, rank, 1);
+  set(result.mutable_window_dilation(), attrs.window_dilation, rank, 1);
+  set(result.mutable_pad_low(), attrs.pad_low, rank, 0);
+  set(result.mutable_pad_high(), attrs.pad_high, rank, 0);
+  return result;
+}
+
+void lower_reduce_window(Emitter& emitter, const Op& op) {
+  const size_t count = op.results.size();
+  std::vector<View> inputs, inits, outputs;
+  for (size_t i = 0; i < count; ++i) {
+    inputs.push_back(emitter.stored(op.operands[i]));
+    inits.push_back(emitter.stored(op.operands[count + i]));
+  }
+  for (ValueId result : op.results) outputs.push_back(emitter.define(result));
+  plan::ReduceWindow& step = *emitter.add_step().mutable_reduce_window();
+  for (size_t i = 0; i < count; ++i) {
+    *step.add_inputs() = to_plan(inputs[i], true);
+    *step.add_inits() = to_plan(inits[i], false);
+    *step.add_outputs() = to_plan(outputs[i], true);
+  }
+  *step.mutable_window() = window(op.as<WindowAttrs>());
+  step.set_op(count == 1 ? named_reducer(emitter.fn(), op.regions[0]) : plan::NOP);
+  *step.mutable_program() = region_program(emitter.fn(), op.regions[0], op);
+}
+
+void lower_select_and_scatter(Emitter& emitter, const Op& op) {
+  const View operand = emitter.stored(op.operands[0]);
+  const View source = emitter.stored(op.operands[1]);
+  const View init = emitter.stored(op.operands[2]);
+  const View out = emitter.define(op.results[0]);
+  plan::SelectAndScatter& step = *emitter.add_step().mutable_select_and_scatter();
+  *step.mutable_operand() = to_plan(operand, true);
+  *step.mutable_source() = to_plan(source, true);
+  *step.mutable_init() = to_plan(init, false);
+  *step.mutable_out() = to_plan(out, true);
+  *step.mutable_window() = window(op.as<WindowAttrs>());
+  *step.mutable_select() = region_program(emitter.fn(), op.regions[0], op);
+  *step.mutable_scatter() = region_program(emitter.fn(), op.regions[1], op);
+}
+
+}  // namespace
+
+void lower_window(Emitter& emitter, OpId id) {
+  const Op& op = emitter.fn().op(id);
+  if (op.code == OpCode::kReduceWindow) return lower_reduce_window(emitter, op);
+  lower_select_and_scatter(emitter, op);
+}
+
+}  // namespace spmd::codegen
