@@ -85,12 +85,16 @@ struct ArgumentInfo {
   std::string name;            // parameter name, or empty
   int aliased_result = -1;     // result that replaces this argument in the next step, or -1
   bool donated = false;        // may be overwritten though nothing is named to replace it
+  // In a localised module, whose types are local: the whole tensor's shape, without padding. The
+  // argument's sharding says how it is cut.
+  std::optional<Dims> global_shape;
   bool operator==(const ArgumentInfo&) const = default;
 };
 
 struct ResultInfo {
   std::string name;
   ShardingRef sharding;
+  std::optional<Dims> global_shape;  // as in ArgumentInfo
 };
 
 class Function {

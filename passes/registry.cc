@@ -1,21 +1,23 @@
 #include "passes/registry.h"
 
-#include "passes/cse.h"
-#include "passes/dce.h"
-#include "passes/hoist_loop_invariants.h"
-#include "passes/inline_calls.h"
-#include "passes/simplify.h"
-#include "passes/split_fused_projections.h"
+#include <algorithm>
+
+#include "passes/pipeline.h"
 #include "support/error.h"
 #include "support/strings.h"
 
 namespace spmd {
 
 const std::vector<Pass>& all_passes() {
-  static const std::vector<Pass> passes = {
-      inline_calls_pass(), simplify_pass(), split_fused_projections_pass(),
-      cse_pass(),          dce_pass(),      hoist_loop_invariants_pass(),
-  };
+  static const std::vector<Pass> passes = [] {
+    std::vector<Pass> distinct;
+    for (Pass& pass : compile_pipeline({})) {
+      const bool known = std::any_of(distinct.begin(), distinct.end(),
+                                     [&](const Pass& other) { return other.name == pass.name; });
+      if (!known) distinct.push_back(std::move(pass));
+    }
+    return distinct;
+  }();
   return passes;
 }
 

@@ -1,10 +1,11 @@
-// All passes by name.
+// Passes by name.
 #pragma once
 
 #include "passes/pass.h"
 
 namespace spmd {
 
+// Every pass of the pipeline once, in the order of its first use.
 const std::vector<Pass>& all_passes();
 
 // The pass of that name. Throws UserError with the nearest known name.

@@ -1,0 +1,31 @@
+// compile: from an imported module to a Plan.
+#pragma once
+
+#include <vector>
+
+#include "passes/analysis/communication.h"
+#include "passes/pass.h"
+#include "runtime/plan/plan.pb.h"
+
+namespace spmd {
+
+struct CompileResult {
+  plan::Plan plan;
+  Module module;  // localised
+  std::vector<PassTiming> passes;
+  std::vector<Remark> remarks;
+  std::vector<CollectiveUse> collectives;
+  int64_t full_rematerializations = 0;
+  double compile_ms = 0;
+};
+
+// A pure function of the module (its mesh and shardings included) and the options; what it knows of
+// communication and FLOPs is in plan.statistics.
+CompileResult compile(Module module, const CompileOptions& options = {},
+                      PipelineOptions pipeline = {});
+
+// The same without a Plan: for checks that run nothing.
+CompileResult partition(Module module, const CompileOptions& options = {},
+                        PipelineOptions pipeline = {});
+
+}  // namespace spmd

@@ -1,0 +1,214 @@
+#include "passes/localize.h"
+
+#include <algorithm>
+
+#include "passes/partition/local_op.h"
+#include "passes/partition/lower_reshard.h"
+#include "passes/partition/rebuilder.h"
+#include "sharding/propagation/propagation.h"
+#include "support/error.h"
+#include "support/strings.h"
+
+namespace spmd {
+namespace {
+
+class Localizer : public Rebuilder {
+ public:
+  Localizer(Module& module, PassContext& context)
+      : Rebuilder(module.main()),
+        module_(module),
+        context_(context),
+        atoms_(module.mesh),
+        costs_(atoms_, context.options.cost) {}
+
+  void run() {
+    rebuild_function();
+    for (size_t i = 0; i < from_.arguments().size(); ++i) {
+      to_.argument_info[i].global_shape = unpadded(from_.argument_info[i].global_shape,
+                                                   from_.type(from_.arguments()[i]).shape);
+    }
+    for (size_t i = 0; i < from_.results().size(); ++i) {
+      to_.result_info[i].global_shape =
+          unpadded(from_.result_info[i].global_shape, from_.type(from_.results()[i]).shape);
+    }
+    module_.main() = std::move(to_);
+  }
+
+ private:
+  static Dims unpadded(const std::optional<Dims>& recorded, const Dims& shape) {
+    return recorded ? *recorded : shape;
+  }
+
+  Placement placement(ValueId value) const {
+    const Value& v = from_.value(value);
+    return v.sharding ? to_placement(*v.sharding, atoms_) : Placement::replicated(v.type.rank());
+  }
+
+  TensorType local_type(const TensorType& type, const Placement& placement) const {
+    TensorType local = type;
+    for (size_t d = 0; d < local.shape.size(); ++d) {
+      const int64_t shards = atoms_.extent(placement.dims[d]);
+      SPMD_CHECK(local.shape[d] % shards == 0, "dimension {} of {} in {} shards", d,
+                 to_string(type), shards);
+      local.shape[d] /= shards;
+    }
+    return local;
+  }
+  TensorType new_type(ValueId value) const override {
+    return local_type(from_.type(value), placement(value));
+  }
+  ShardingRef new_sharding(ValueId) const override { return nullptr; }
+
+  void copy(OpId id, Builder& builder) override;
+  void copy_reshard(const Op& op, Builder& builder);
+  void copy_with_regions(const Op& op, Builder& builder);
+  void copy_manual(const Op& op, Builder& builder);
+  void copy_with_rule(OpId id, const FactorRule& rule, Builder& builder);
+  ValueId rebuild_source(const Op& source, const TensorType& local, const Placement& target,
+                         Builder& builder);
+
+  Module& module_;
+  PassContext& context_;
+  AtomTable atoms_;
+  ReshardCosts costs_;
+};
+
+void Localizer::copy(OpId id, Builder& builder) {
+  const Op& op = from_.op(id);
+  switch (op.code) {
+    case OpCode::kReshard: return copy_reshard(op, builder);
+    case OpCode::kManualComputation: return copy_manual(op, builder);
+    case OpCode::kReturn: builder.return_op(mapped(op.operands)); return;
+    case OpCode::kPartitionId: {
+      AxisList all;
+      for (int axis = 0; axis < module_.mesh.num_axes(); ++axis) all.push_back({axis, 1, 0});
+      map_[op.results[0]] = builder.convert(
+          builder.value(OpCode::kAxisIndex, {}, AxisIndexAttrs{all}), DType::kU32);
+      return;
+    }
+    default: break;
+  }
+  if (std::optional<FactorRule> rule = factor_rule(from_, id)) {
+    copy_with_rule(id, *rule, builder);
+  } else {
+    copy_with_regions(op, builder);
+  }
+}
+
+// A reshard of a value that any placement can make for nothing makes it in place.
+ValueId Localizer::rebuild_source(const Op& source, const TensorType& local,
+                                  const Placement& target, Builder& builder) {
+  switch (source.code) {
+    case OpCode::kConstant: {
+      const Literal& literal = source.as<ConstantAttrs>().value;
+      if (!literal.is_splat()) return ValueId::kNone;
+      return builder.constant(
+          Literal::splat(local, static_cast<const void*>(literal.data())));
+    }
+    case OpCode::kBroadcastInDim:
+      return builder.broadcast(map_.at(source.operands[0]), local.shape, {});
+    case OpCode::kIota: {
+      const int64_t dim = source.as<IotaAttrs>().dim;
+      const AtomList& axes = target.dims[static_cast<size_t>(dim)];
+      const ValueId iota = builder.iota(local, dim);
+      if (axes.empty()) return iota;
+      const ValueId start =
+          builder.broadcast(axis_offset(builder, axes, atoms_, local.dtype, local.dim(dim)),
+                            local.shape, {});
+      return builder.binary(OpCode::kAdd, iota, start);
+    }
+    default: return ValueId::kNone;
+  }
+}
+
+void Localizer::copy_reshard(const Op& op, Builder& builder) {
+  const ValueId operand = op.operands[0];
+  const Placement from = placement(operand);
+  const Placement to = placement(op.results[0]);
+  ValueId value = map_.at(operand);
+  Placement state = from;
+  if (is_free_source(from_, operand) && from.is_replicated()) {
+    Placement whole = to;
+    whole.partial.clear();
+    const ValueId rebuilt = rebuild_source(
+        *from_.def(operand), local_type(from_.type(operand), whole), whole, builder);
+    if (rebuilt != ValueId::kNone) {
+      value = rebuilt;
+      state = whole;
+    }
+  }
+  if (!(state == to)) {
+    const ReshardPlan& plan = costs_.plan(from_.type(operand), state, to);
+    if (plan.full_rematerialization) {
+      ++context_.full_rematerializations;
+      context_.remark(
+          "localize", op,
+          fmt::format("full rematerialisation of {}: from {} to {}, {} sent per rank; annotate "
+                      "the value with the second sharding to avoid it",
+                      to_string(from_.type(operand)), to_string(from, atoms_),
+                      to_string(to, atoms_), human_bytes(static_cast<double>(plan.bytes_sent))));
+    }
+    value = lower_reshard(builder, value, state, plan, atoms_);
+  }
+  map_[op.results[0]] = value;
+}
+
+void Localizer::copy_manual(const Op& op, Builder& builder) {
+  const BlockId region = op.regions[0];
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    map_[from_.block(region).args[i]] = map_.at(op.operands[i]);
+  }
+  const OpId last = from_.terminator(region);
+  for (OpId id = from_.block(region).first; id != last; id = from_.op(id).next) {
+    builder.location = from_.op(id).location;
+    copy(id, builder);
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    map_[op.results[i]] = map_.at(from_.op(last).operands[i]);
+  }
+}
+
+// Control flow and collectives of manual code: the same op on local types.
+void Localizer::copy_with_regions(const Op& op, Builder& builder) {
+  std::vector<TensorType> types;
+  for (ValueId result : op.results) types.push_back(new_type(result));
+  const OpId created = builder.create(op.code, mapped(op.operands), std::move(types), op.attrs);
+  const bool scalar_region = family_of(op.code) == OpFamily::kCollective;
+  for (BlockId source : op.regions) {
+    const BlockId region = to_.add_region(created);
+    if (scalar_region) {
+      copy_verbatim(source, region);
+    } else {
+      copy_region(source, region);
+    }
+  }
+  map_results(op, created);
+}
+
+void Localizer::copy_with_rule(OpId id, const FactorRule& rule, Builder& builder) {
+  const Op& op = from_.op(id);
+  std::vector<Placement> operands, results;
+  for (ValueId operand : op.operands) operands.push_back(placement(operand));
+  for (ValueId result : op.results) results.push_back(placement(result));
+  const FactorAssignment assignment = assignment_of(rule, operands, results, atoms_);
+  std::vector<TensorType> types;
+  for (ValueId result : op.results) types.push_back(new_type(result));
+  LocalOp local{from_,   op,    rule, assignment, atoms_, builder, mapped(op.operands),
+                std::move(types), op.attrs};
+  const LocalResult created = create_local(local);
+  for (BlockId source : op.regions) copy_verbatim(source, to_.add_region(created.created));
+  for (size_t i = 0; i < op.results.size(); ++i) map_[op.results[i]] = created.values[i];
+}
+
+}  // namespace
+
+Pass localize_pass() {
+  return {"localize", "global to per-rank shapes, reshards to collectives",
+          [](Module& module, PassContext& context) {
+            if (module.mesh.num_axes() == 0) return false;
+            Localizer(module, context).run();
+            return true;
+          }};
+}
+
+}  // namespace spmd

@@ -1,0 +1,109 @@
+#include "passes/partition/assignment.h"
+
+#include <algorithm>
+
+#include "sharding/propagation/factor_axes.h"
+
+namespace spmd {
+
+FactorAssignment project(const FactorRule& rule, const TensorFactors& tensor,
+                         const Placement& placement, const AtomTable& atoms) {
+  FactorAssignment assignment{std::vector<AtomList>(rule.factors.size())};
+  for (size_t d = 0; d < tensor.dims.size(); ++d) {
+    if (placement.dims[d].empty()) continue;
+    std::vector<AtomList> lists =
+        axes_of_factors(placement.dims[d], tensor.dims[d], rule.factors, atoms);
+    for (size_t f = 0; f < lists.size(); ++f) {
+      const auto factor = static_cast<size_t>(tensor.dims[d][f]);
+      if (rule.factors[factor].kind == FactorKind::kNeedReplication) continue;
+      assignment.axes[factor] = std::move(lists[f]);
+    }
+  }
+  return assignment;
+}
+
+void merge(const FactorRule& rule, FactorAssignment& base, const FactorAssignment& other) {
+  AtomMask used = base.mask();
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    AtomList& mine = base.axes[f];
+    const AtomList& theirs = other.axes[f];
+    if (mine.size() >= theirs.size()) continue;
+    if (!std::equal(mine.begin(), mine.end(), theirs.begin())) continue;
+    for (size_t a = mine.size(); a < theirs.size() && (used >> theirs[a] & 1) == 0; ++a) {
+      mine.push_back(theirs[a]);
+      used |= AtomMask{1} << theirs[a];
+    }
+  }
+}
+
+void normalise(const FactorRule& rule, FactorAssignment& assignment, const AtomTable& atoms) {
+  const auto covered = [&](int factor) {
+    return atoms.extent(assignment.axes[static_cast<size_t>(factor)]);
+  };
+  const auto check = [&](const TensorFactors& tensor) {
+    bool dropped = false;
+    for (const DimFactors& factors : tensor.dims) {
+      for (size_t f = 1; f < factors.size(); ++f) {
+        const auto minor = static_cast<size_t>(factors[f]);
+        if (assignment.axes[minor].empty()) continue;
+        const auto major = static_cast<size_t>(factors[f - 1]);
+        if (covered(factors[f - 1]) == rule.factors[major].size &&
+            rule.factors[minor].size % covered(factors[f]) == 0) {
+          continue;
+        }
+        assignment.axes[minor].clear();
+        dropped = true;
+      }
+    }
+    return dropped;
+  };
+  for (bool dropped = true; dropped;) {
+    dropped = false;
+    for (const TensorFactors& tensor : rule.operands) dropped |= check(tensor);
+    for (const TensorFactors& tensor : rule.results) dropped |= check(tensor);
+  }
+}
+
+Placement place(const FactorRule& rule, const TensorFactors& tensor,
+                const FactorAssignment& assignment, const AtomTable& atoms) {
+  Placement placement;
+  placement.dims.reserve(tensor.dims.size());
+  for (const DimFactors& factors : tensor.dims) {
+    placement.dims.push_back(axes_of_dim(factors, rule.factors, assignment.axes, atoms));
+  }
+  return placement;
+}
+
+AtomList partial_axes(const FactorRule& rule, const FactorAssignment& assignment) {
+  AtomList partial;
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    const FactorKind kind = rule.factors[f].kind;
+    if (assignment.axes[f].empty() || kind == FactorKind::kPassThrough) continue;
+    bool in_result = false;
+    for (const TensorFactors& result : rule.results) {
+      for (const DimFactors& dim : result.dims) {
+        in_result = in_result ||
+                    std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
+      }
+    }
+    if (in_result) continue;
+    partial.insert(partial.end(), assignment.axes[f].begin(), assignment.axes[f].end());
+  }
+  std::sort(partial.begin(), partial.end());
+  return partial;
+}
+
+FactorAssignment assignment_of(const FactorRule& rule, const std::vector<Placement>& operands,
+                               const std::vector<Placement>& results, const AtomTable& atoms) {
+  FactorAssignment assignment{std::vector<AtomList>(rule.factors.size())};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    merge(rule, assignment, project(rule, rule.operands[i], operands[i], atoms));
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    merge(rule, assignment, project(rule, rule.results[i], results[i], atoms));
+  }
+  normalise(rule, assignment, atoms);
+  return assignment;
+}
+
+}  // namespace spmd

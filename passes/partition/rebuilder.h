@@ -1,0 +1,36 @@
+// Rebuilder: writes a function anew, op by op, with other types.
+#pragma once
+
+#include "ir/builder.h"
+
+namespace spmd {
+
+// Base of passes that change the types of most values. The old function keeps its types while the
+// new one grows; `map_` leads from old to new values.
+class Rebuilder {
+ public:
+  explicit Rebuilder(const Function& from) : from_(from), to_(from.name()) {}
+  virtual ~Rebuilder() = default;
+
+ protected:
+  // Creates what stands for an op of the old function, and maps its results.
+  virtual void copy(OpId id, Builder& builder) = 0;
+  virtual TensorType new_type(ValueId value) const = 0;
+  virtual ShardingRef new_sharding(ValueId value) const { return from_.value(value).sharding; }
+
+  // Copies arguments, body, argument_info and result_info.
+  void rebuild_function();
+  void copy_block(BlockId block, Builder& builder);
+  // Control flow: arguments of new types, ops through copy().
+  void copy_region(BlockId source, BlockId region);
+  // Scalar code of reducers and comparators, as it is; it may refer to outer values.
+  void copy_verbatim(BlockId source, BlockId region);
+  std::vector<ValueId> mapped(const std::vector<ValueId>& values) const;
+  void map_results(const Op& op, OpId created);
+
+  const Function& from_;
+  Function to_;
+  ValueMap map_;
+};
+
+}  // namespace spmd

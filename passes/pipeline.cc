@@ -1,0 +1,43 @@
+#include "passes/pipeline.h"
+
+#include "passes/cse.h"
+#include "passes/dce.h"
+#include "passes/hoist_loop_invariants.h"
+#include "passes/inline_calls.h"
+#include "passes/insert_reshards.h"
+#include "passes/localize.h"
+#include "passes/pad_uneven.h"
+#include "passes/propagate_shardings.h"
+#include "passes/simplify.h"
+#include "passes/split_fused_projections.h"
+
+namespace spmd {
+
+std::vector<Pass> compile_pipeline(const CompileOptions& options) {
+  std::vector<Pass> passes;
+
+  // Simplify: one function, no exporter's detours. Before propagation, because every detour is a
+  // place where a sharding can get stuck.
+  passes.push_back(inline_calls_pass());
+  passes.push_back(simplify_pass());
+  passes.push_back(cse_pass());
+  passes.push_back(hoist_loop_invariants_pass());
+  passes.push_back(split_fused_projections_pass());
+  passes.push_back(simplify_pass());
+  passes.push_back(cse_pass());
+  passes.push_back(dce_pass());
+
+  // Partition: the module keeps its global meaning until localize.
+  passes.push_back(propagate_shardings_pass());
+  passes.push_back(insert_reshards_pass());
+  passes.push_back(pad_uneven_pass());
+  passes.push_back(localize_pass());
+
+  // Clean up: what localize wrote twice or wrote for nobody.
+  passes.push_back(simplify_pass());
+  passes.push_back(cse_pass());
+  passes.push_back(dce_pass());
+  return passes;
+}
+
+}  // namespace spmd

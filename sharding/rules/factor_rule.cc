@@ -1,0 +1,132 @@
+#include "sharding/rules/factor_rule.h"
+
+#include "sharding/rules/rules.h"
+#include "support/error.h"
+
+namespace spmd {
+
+int FactorRule::add_factor(int64_t size, FactorKind kind) {
+  factors.push_back({size, kind});
+  return static_cast<int>(factors.size()) - 1;
+}
+
+namespace {
+
+std::string factor_name(int factor) {
+  return factor < 17 ? std::string(1, static_cast<char>('i' + factor))
+                     : fmt::format("z_{}", factor - 16);
+}
+
+std::string tensor_text(const TensorFactors& tensor) {
+  std::string text = "[";
+  for (size_t d = 0; d < tensor.dims.size(); ++d) {
+    if (d > 0) text += ", ";
+    for (int factor : tensor.dims[d]) text += factor_name(factor);
+    if (tensor.dims[d].empty()) text += "1";
+  }
+  return text + "]";
+}
+
+std::string tensors_text(const std::vector<TensorFactors>& tensors) {
+  std::string text = "(";
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += tensor_text(tensors[i]);
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+std::string FactorRule::to_string() const {
+  std::string text = tensors_text(operands) + "->" + tensors_text(results) + " {";
+  for (size_t f = 0; f < factors.size(); ++f) {
+    text += fmt::format("{}{}={}", f > 0 ? ", " : "", factor_name(static_cast<int>(f)),
+                        factors[f].size);
+  }
+  text += "}";
+  const auto list = [&](FactorKind kind, const char* name) {
+    std::string names;
+    for (size_t f = 0; f < factors.size(); ++f) {
+      if (factors[f].kind != kind) continue;
+      names += (names.empty() ? "" : ", ") + factor_name(static_cast<int>(f));
+    }
+    if (!names.empty()) text += fmt::format(" {}={{{}}}", name, names);
+  };
+  list(FactorKind::kReduction, "reduction");
+  list(FactorKind::kIndexed, "indexed");
+  list(FactorKind::kNeedReplication, "need_replication");
+  return text;
+}
+
+std::optional<ReductionKind> reduction_kind(OpCode reducer) {
+  switch (reducer) {
+    case OpCode::kAdd: return ReductionKind::kSum;
+    case OpCode::kMaximum: return ReductionKind::kMax;
+    case OpCode::kMinimum: return ReductionKind::kMin;
+    case OpCode::kMultiply: return ReductionKind::kProduct;
+    case OpCode::kAnd: return ReductionKind::kAnd;
+    case OpCode::kOr: return ReductionKind::kOr;
+    default: return std::nullopt;
+  }
+}
+
+OpCode reducer_opcode(ReductionKind kind, DType) {
+  switch (kind) {
+    case ReductionKind::kSum: return OpCode::kAdd;
+    case ReductionKind::kMax: return OpCode::kMaximum;
+    case ReductionKind::kMin: return OpCode::kMinimum;
+    case ReductionKind::kProduct: return OpCode::kMultiply;
+    case ReductionKind::kAnd: return OpCode::kAnd;
+    case ReductionKind::kOr: return OpCode::kOr;
+  }
+  return OpCode::kAdd;
+}
+
+namespace rules {
+
+FactorRule empty_rule(const Function& fn, const Op& op) {
+  FactorRule rule;
+  for (ValueId operand : op.operands) {
+    rule.operands.push_back({std::vector<DimFactors>(fn.type(operand).shape.size())});
+  }
+  for (ValueId result : op.results) {
+    rule.results.push_back({std::vector<DimFactors>(fn.type(result).shape.size())});
+  }
+  return rule;
+}
+
+void replicate_rest(const Function& fn, const Op& op, FactorRule& rule) {
+  const auto fill = [&](TensorFactors& tensor, ValueId value) {
+    for (size_t d = 0; d < tensor.dims.size(); ++d) {
+      const int64_t size = fn.type(value).shape[d];
+      if (tensor.dims[d].empty() && size != 1) {
+        tensor.dims[d].push_back(rule.add_factor(size, FactorKind::kNeedReplication));
+      }
+    }
+  };
+  for (size_t i = 0; i < op.operands.size(); ++i) fill(rule.operands[i], op.operands[i]);
+  for (size_t i = 0; i < op.results.size(); ++i) fill(rule.results[i], op.results[i]);
+}
+
+}  // namespace rules
+
+std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
+  const Op& op = fn.op(id);
+  switch (family_of(op.code)) {
+    case OpFamily::kElementwise: return rules::elementwise(fn, op);
+    case OpFamily::kShape: return rules::shape(fn, op);
+    case OpFamily::kContraction: return rules::contraction(fn, op);
+    case OpFamily::kConvolution: return rules::convolution(fn, op);
+    case OpFamily::kReduction: return rules::reduction(fn, op);
+    case OpFamily::kIndexing: return rules::indexing(fn, op);
+    case OpFamily::kWindow: return rules::window(fn, op);
+    case OpFamily::kOrdering: return rules::ordering(fn, op);
+    case OpFamily::kRandom: return rules::random(fn, op);
+    case OpFamily::kControlFlow:
+    case OpFamily::kCollective: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace spmd
