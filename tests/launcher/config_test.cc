@@ -1,0 +1,127 @@
+#include "launcher/config.h"
+
+#include <gtest/gtest.h>
+
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+std::string error_of(const std::string& yaml) {
+  try {
+    parse_run_config(yaml, "run.yaml");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+constexpr const char* kFull = R"(
+mesh: {axes: {data: -1, model: 2}, order: [model, data]}
+sharding:
+  rules:
+    - {match: 'attn/(q|k|v)/kernel', spec: [data, model]}
+    - {match: 'wo', spec: [[data, model], null]}
+    - {match: '.*', spec: [], default: true}
+  inputs: {ids: [data, null]}
+  constraints: drop
+train: {steps: 200}
+state: state.safetensors
+data: {path: batches.safetensors}
+out: final.safetensors
+report: out/
+log: {every: 10, jsonl: metrics.jsonl, progress: off}
+)";
+
+TEST(Config, ReadsEverything) {
+  const RunConfig config = parse_run_config(kFull, "run.yaml");
+  EXPECT_EQ(config.mesh->to_string(), "model=2,data=-1");
+  ASSERT_EQ(config.sharding->rules.size(), 3u);
+  EXPECT_EQ(config.sharding->rules[1].spec, (DimAxes{{"data", "model"}, {}}));
+  EXPECT_EQ(config.sharding->rules[1].place, "run.yaml:6");
+  EXPECT_TRUE(config.sharding->rules[2].is_default);
+  EXPECT_EQ(config.sharding->constraints, ShardingRules::Constraints::kDrop);
+  EXPECT_EQ(config.steps, 200);
+  EXPECT_EQ(config.state, "state.safetensors");
+  EXPECT_EQ(config.batches, "batches.safetensors");
+  EXPECT_EQ(config.out, "final.safetensors");
+  EXPECT_EQ(config.report, "out/");
+  EXPECT_EQ(config.log.every, 10);
+  EXPECT_EQ(config.log.progress, Progress::kOff);
+}
+
+TEST(Config, PrintedConfigReadsBack) {
+  const std::string printed = print_config(parse_run_config(kFull, "run.yaml"));
+  EXPECT_EQ(print_config(parse_run_config(printed, "printed")), printed);
+  EXPECT_HAS(printed, "constraints: drop");
+}
+
+TEST(Config, EmptyIsNothing) {
+  EXPECT_FALSE(parse_run_config("", "run.yaml").mesh);
+  EXPECT_NO_THROW(parse_run_config(print_config(RunConfig()), "printed"));
+}
+
+TEST(Config, FlagsWin) {
+  RunConfig flags;
+  flags.steps = 3;
+  flags.mesh = parse_mesh_spec("data=4");
+  flags.log.every = 1;
+  const RunConfig config = merge(parse_run_config(kFull, "run.yaml"), flags);
+  EXPECT_EQ(config.steps, 3);
+  EXPECT_EQ(config.mesh->to_string(), "data=4");
+  EXPECT_EQ(config.log.every, 1);
+  EXPECT_EQ(config.log.jsonl, "metrics.jsonl");
+  EXPECT_EQ(config.out, "final.safetensors");
+}
+
+TEST(Config, UnknownKeys) {
+  const std::string top = error_of("mesh: {axes: {x: 2}}\nshardings: {}\n");
+  EXPECT_HAS(top, "run.yaml:2: unknown key \"shardings\"");
+  EXPECT_HAS(top, "did you mean \"sharding\"?");
+  EXPECT_HAS(error_of("train:\n  step: 3\n"), "run.yaml:2: unknown key \"train.step\"");
+  EXPECT_HAS(error_of("log: {evry: 3}\n"), "did you mean \"every\"?");
+  EXPECT_HAS(error_of("sharding:\n  rules:\n  - {mach: a, spec: []}\n"), "did you mean \"match\"?");
+}
+
+TEST(Config, MalformedValues) {
+  EXPECT_HAS(error_of("train: {steps: many}"), "train.steps is \"many\", expected an integer");
+  EXPECT_HAS(error_of("train: {steps: 0}"), "train.steps is 0, expected at least 1");
+  EXPECT_HAS(error_of("train: 3"), "train is a value, expected a map");
+  EXPECT_HAS(error_of("out: [a]"), "out is a list, expected a text");
+  EXPECT_HAS(error_of("out: ''"), "out is empty");
+  EXPECT_HAS(error_of("steps: [1"), "run.yaml:1:");
+  EXPECT_HAS(error_of("out: a\nout: b\n"), "run.yaml:2: key \"out\" occurs twice");
+  EXPECT_HAS(error_of("data: {path: a}\nbatches: b\n"), "both data and batches");
+  EXPECT_HAS(error_of("log: {progress: maybe}"), "expected auto, on or off");
+  EXPECT_HAS(error_of("mesh: {axes: {x: -1, y: -1}}"), "more than one axis has size -1");
+  EXPECT_HAS(error_of("mesh: {axes: {x: 0}}"), "axis \"x\" has size 0");
+  EXPECT_HAS(error_of("mesh: {axes: {x: 2}, order: [y]}"), "mesh.order names \"y\"");
+  EXPECT_HAS(error_of("- a"), "the document is a list, expected a map");
+}
+
+TEST(Config, MissingFile) {
+  try {
+    read_run_config("/nonexistent/run.yaml");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_HAS(std::string(error.what()),
+               "/nonexistent/run.yaml: the configuration cannot be read");
+  }
+}
+
+TEST(MeshSpec, InfersASize) {
+  EXPECT_EQ(resolve_mesh(parse_mesh_spec("data=-1,model=2"), 8).to_string(), "data=4,model=2");
+  EXPECT_EQ(resolve_mesh(parse_mesh_spec("data=2"), 2).to_string(), "data=2");
+  EXPECT_THROW(resolve_mesh(parse_mesh_spec("data=-1,model=2"), 3), UserError);
+  EXPECT_THROW(resolve_mesh(parse_mesh_spec("data=2"), 4), UserError);
+  EXPECT_THROW(parse_mesh_spec("data"), UserError);
+  EXPECT_THROW(parse_mesh_spec("data=2,"), UserError);
+  EXPECT_THROW(parse_mesh_spec("=2"), UserError);
+  EXPECT_THROW(parse_mesh_spec("data=2x"), UserError);
+  EXPECT_THROW(parse_mesh_spec("a=4294967296,b=4294967296"), UserError);
+}
+
+}  // namespace
+}  // namespace spmd
