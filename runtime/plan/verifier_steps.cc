@@ -268,7 +268,8 @@ void Verifier::rng(const RngBitGenerator& step) {
   expect(step.state_out().dtype() == U64 && view(step.state_out()) == state,
          "the new state's type differs from the old one's");
   view(step.out());
-  expect(is_integer(step.out().dtype()), "random bits are not integers");
+  expect(is_integer(step.out().dtype()) || is_float(step.out().dtype()),
+         "random bits are neither integers nor floats");
 }
 
 void Verifier::collective(const Collective& step) {

@@ -1,0 +1,272 @@
+#include "runtime/collective_step.h"
+
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "runtime/placement.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using plan::Collective;
+
+comm::Reduction reduction_of(plan::ScalarOp op) {
+  switch (op) {
+    case plan::MULTIPLY:
+      return comm::Reduction::kProduct;
+    case plan::MAXIMUM:
+      return comm::Reduction::kMax;
+    case plan::MINIMUM:
+      return comm::Reduction::kMin;
+    case plan::AND:
+      return comm::Reduction::kAnd;
+    case plan::OR:
+      return comm::Reduction::kOr;
+    default:
+      return comm::Reduction::kSum;
+  }
+}
+
+// plan.proto's types but INVALID, in the same order.
+comm::Element element_of(plan::DType dtype) {
+  static_assert(static_cast<int>(comm::Element::kC128) == plan::C128 - 1);
+  static_assert(static_cast<int>(comm::Element::kF32) == plan::F32 - 1);
+  static_assert(static_cast<int>(comm::Element::kU4) == plan::U4 - 1);
+  return static_cast<comm::Element>(static_cast<int>(dtype) - 1);
+}
+
+// A dense tensor seen as [outer][members][piece]: member i's block is the pieces at i, outer of
+// them one after the other.
+struct Blocks {
+  int64_t outer = 1, members = 1, piece_bytes = 0;
+
+  int64_t block_bytes() const { return outer * piece_bytes; }
+  // Whether blocks are consecutive already.
+  bool is_plain() const { return outer == 1 || members == 1; }
+
+  // `stride`: from one member's block to the next in the message.
+  void pack(const std::byte* tensor, std::byte* message, int64_t stride) const {
+    for (int64_t m = 0; m < members; ++m)
+      for (int64_t o = 0; o < outer; ++o)
+        std::memcpy(message + m * stride + o * piece_bytes,
+                    tensor + (o * members + m) * piece_bytes, static_cast<size_t>(piece_bytes));
+  }
+  void unpack(const std::byte* message, std::byte* tensor, int64_t stride) const {
+    for (int64_t m = 0; m < members; ++m)
+      for (int64_t o = 0; o < outer; ++o)
+        std::memcpy(tensor + (o * members + m) * piece_bytes,
+                    message + m * stride + o * piece_bytes, static_cast<size_t>(piece_bytes));
+  }
+};
+
+// The blocks of `view`, which is cut into `members` along `dim`; whole when members is 1.
+Blocks cut(const plan::View& view, int64_t dim, int64_t members) {
+  Blocks blocks;
+  const int64_t bytes = plan::element_count(view.shape()) * plan::byte_size(view.dtype());
+  blocks.members = members;
+  if (members > 1)
+    for (int d = 0; d < dim; ++d) blocks.outer *= view.shape(d);
+  const int64_t pieces = blocks.outer * members;
+  blocks.piece_bytes = pieces == 0 ? 0 : bytes / pieces;
+  return blocks;
+}
+
+struct Part {
+  cpu::BoundView in, out;
+  Blocks in_blocks, out_blocks;
+  int64_t offset = 0;  // within a block of the message
+};
+
+// Tensors that travel in one call: all of them, or those of one type when they are reduced.
+struct Bundle {
+  std::vector<Part> parts;
+  plan::DType dtype = plan::INVALID;
+  int64_t block_bytes = 0;  // of the message, per member
+  bool direct_in = false, direct_out = false;
+};
+
+bool overlap(const plan::Plan& plan, const plan::View& a, const plan::View& b) {
+  if (a.buffer() == b.buffer()) return true;
+  const plan::Buffer& x = plan.buffers(a.buffer());
+  const plan::Buffer& y = plan.buffers(b.buffer());
+  return x.kind() == plan::Buffer::ARENA && y.kind() == plan::Buffer::ARENA &&
+         x.offset() < y.offset() + y.bytes() && y.offset() < x.offset() + x.bytes();
+}
+
+class CollectiveKernel : public cpu::Kernel {
+ public:
+  CollectiveKernel(const plan::Step& step, const plan::Plan& plan, const Mesh& mesh,
+                   comm::Communicator& communicator, CollectiveRecord* record,
+                   cpu::LoadContext& context)
+      : communicator_(communicator),
+        op_(step.op()),
+        kind_(step.collective().kind()),
+        reduction_(reduction_of(step.collective().reduction())),
+        record_(record) {
+    const Collective& collective = step.collective();
+    find_group(collective, mesh);
+    make_bundles(collective, plan);
+    record->kind = plan::kind_name(kind_);
+    record->axes = axes_text(axes_of(collective.axes()), mesh);
+    record->op = op_;
+    int64_t workspace = 0;
+    for (const Bundle& bundle : bundles_) {
+      const int64_t in = bundle.direct_in ? 0 : message_bytes(bundle, in_members());
+      const int64_t out = bundle.direct_out ? 0 : message_bytes(bundle, out_members());
+      workspace = std::max(workspace, align(in) + out);
+    }
+    context.need_workspace(workspace);
+  }
+
+  void run(const cpu::RunContext& context) override {
+    const Clock::time_point begin = Clock::now();
+    for (const Bundle& bundle : bundles_) run_bundle(bundle, context);
+    ++record_->calls;
+    record_->bytes += bytes_sent();
+    record_->milliseconds +=
+        std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  }
+
+ private:
+  static int64_t align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  bool reduces() const {
+    return kind_ == Collective::ALL_REDUCE || kind_ == Collective::REDUCE_SCATTER;
+  }
+  // Blocks in the message that this rank gives and gets.
+  int64_t in_members() const {
+    return kind_ == Collective::REDUCE_SCATTER || kind_ == Collective::ALL_TO_ALL ? group_->size()
+                                                                                  : 1;
+  }
+  int64_t out_members() const {
+    return kind_ == Collective::ALL_GATHER || kind_ == Collective::ALL_TO_ALL ? group_->size() : 1;
+  }
+  static int64_t message_bytes(const Bundle& bundle, int64_t members) {
+    return bundle.block_bytes * members;
+  }
+
+  void find_group(const Collective& collective, const Mesh& mesh) {
+    const int rank = communicator_.rank();
+    std::vector<int64_t> members;
+    if (collective.groups_size() > 0) {
+      for (const Collective::Group& group : collective.groups())
+        for (int64_t device : group.devices())
+          if (device == rank) members = {group.devices().begin(), group.devices().end()};
+    } else if (collective.axes().axes_size() == 0 && kind_ == Collective::PERMUTE) {
+      for (int64_t device = 0; device < mesh.num_devices(); ++device) members.push_back(device);
+    } else {
+      members = group_of(rank, axes_of(collective.axes()), mesh);
+    }
+    group_ = &communicator_.group({members.begin(), members.end()});
+    for (const Collective::Pair& pair : collective.pairs()) {
+      if (pair.target() == group_->index()) source_ = static_cast<int>(pair.source());
+      if (pair.source() == group_->index()) target_ = static_cast<int>(pair.target());
+    }
+  }
+
+  void make_bundles(const Collective& collective, const plan::Plan& plan) {
+    std::map<int, Bundle> by_type;  // ordered, the same on all ranks
+    for (const Collective::Part& step : collective.parts()) {
+      const plan::DType dtype = step.in().dtype();
+      Bundle& bundle = by_type[reduces() ? static_cast<int>(dtype) : 0];
+      bundle.dtype = dtype;
+      if (reduces() && !comm::is_defined(reduction_, element_of(dtype)))
+        throw UserError(op_, fmt::format("no reduction of {} by {}", plan::dtype_name(dtype),
+                                         plan::ScalarOp_Name(collective.reduction())));
+      Part part;
+      part.in = cpu::BoundView(step.in());
+      part.out = cpu::BoundView(step.out());
+      part.in_blocks = cut(step.in(), step.dim(), in_members());
+      part.out_blocks =
+          cut(step.out(), kind_ == Collective::ALL_TO_ALL ? step.concat_dim() : step.dim(),
+              out_members());
+      part.offset = bundle.block_bytes;
+      bundle.block_bytes += part.in_blocks.block_bytes();
+      const bool separate =
+          kind_ == Collective::ALL_REDUCE || !overlap(plan, step.in(), step.out());
+      bundle.direct_in = part.in_blocks.is_plain() && separate;
+      bundle.direct_out = part.out_blocks.is_plain() && separate;
+      bundle.parts.push_back(std::move(part));
+    }
+    for (auto& [type, bundle] : by_type) {
+      if (bundle.parts.size() > 1) bundle.direct_in = bundle.direct_out = false;
+      bundles_.push_back(std::move(bundle));
+    }
+  }
+
+  void run_bundle(const Bundle& bundle, const cpu::RunContext& context) {
+    if (bundle.block_bytes == 0) return;
+    const Part& only = bundle.parts[0];
+    std::byte* in = context.workspace;
+    std::byte* out = context.workspace;
+    if (bundle.direct_in) {
+      in = only.in.data(context);
+    } else {
+      for (const Part& part : bundle.parts)
+        part.in_blocks.pack(part.in.data(context), in + part.offset, bundle.block_bytes);
+      out += align(message_bytes(bundle, in_members()));
+    }
+    if (bundle.direct_out) out = only.out.data(context);
+    call(bundle, in, out);
+    if (bundle.direct_out) return;
+    for (const Part& part : bundle.parts)
+      part.out_blocks.unpack(out + part.offset, part.out.data(context), bundle.block_bytes);
+  }
+
+  void call(const Bundle& bundle, const std::byte* in, std::byte* out) {
+    const int64_t bytes = bundle.block_bytes;
+    const int64_t count = bytes / plan::byte_size(bundle.dtype);
+    switch (kind_) {
+      case Collective::ALL_GATHER:
+        return communicator_.all_gather(*group_, in, out, bytes, op_);
+      case Collective::ALL_REDUCE:
+        return communicator_.all_reduce(*group_, in, out, count, element_of(bundle.dtype),
+                                        reduction_, op_);
+      case Collective::REDUCE_SCATTER:
+        return communicator_.reduce_scatter(*group_, in, out, count, element_of(bundle.dtype),
+                                            reduction_, op_);
+      case Collective::ALL_TO_ALL:
+        return communicator_.all_to_all(*group_, in, out, bytes, op_);
+      default:
+        if (source_ < 0) std::memset(out, 0, static_cast<size_t>(bytes));
+        return communicator_.permute(*group_, in, out, bytes, source_, target_, op_);
+    }
+  }
+
+  // As the Plan's statistics count.
+  int64_t bytes_sent() const {
+    int64_t block = 0;
+    for (const Bundle& bundle : bundles_) block += bundle.block_bytes;
+    const int64_t others = group_->size() - 1, n = group_->size();
+    switch (kind_) {
+      case Collective::ALL_REDUCE:
+        return 2 * block * others / n;
+      case Collective::PERMUTE:
+        return target_ >= 0 ? block : 0;
+      default:
+        return block * others;
+    }
+  }
+
+  comm::Communicator& communicator_;
+  std::string op_;
+  Collective::Kind kind_;
+  comm::Reduction reduction_;
+  CollectiveRecord* record_;
+  comm::Group* group_ = nullptr;
+  int source_ = -1, target_ = -1;
+  std::vector<Bundle> bundles_;
+};
+
+}  // namespace
+
+std::unique_ptr<cpu::Kernel> make_collective(const plan::Step& step, const plan::Plan& plan,
+                                             const Mesh& mesh, comm::Communicator& communicator,
+                                             CollectiveRecord* record, cpu::LoadContext& context) {
+  return std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, record, context);
+}
+
+}  // namespace spmd

@@ -1,0 +1,220 @@
+#include "runtime/device/cpu/gemm.h"
+
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <utility>
+
+#if SPMD_HAVE_OPENBLAS
+#include <cblas.h>
+#endif
+#include <dlfcn.h>
+
+#include "runtime/device/cpu/iteration.h"
+#include "support/error.h"
+
+namespace spmd::cpu {
+namespace {
+
+Iteration batches(const GemmProblem& p) {
+  return {p.batch, {p.lhs_batch, p.rhs_batch, p.out_batch}};
+}
+
+#if SPMD_HAVE_OPENBLAS
+// A matrix as BLAS takes it: row-major, perhaps transposed, with a leading dimension.
+struct BlasMatrix {
+  BlasMatrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+    const bool plain = columns == 1 || (column_stride == 1 && (rows == 1 || row_stride >= columns));
+    transposed = !plain;
+    const int64_t outer = plain ? rows : columns, inner = plain ? columns : rows;
+    const int64_t stride = plain ? row_stride : column_stride;
+    leading = static_cast<int>(outer == 1 ? inner : stride);
+  }
+  bool transposed;
+  int leading;
+};
+
+class BlasGemm : public Gemm {
+ public:
+  explicit BlasGemm(const GemmProblem& problem)
+      : p_(problem),
+        batches_(batches(problem)),
+        odometer_(batches_, batches_.rank()),
+        lhs_(p_.m, p_.k, p_.lhs_m, p_.lhs_k),
+        rhs_(p_.k, p_.n, p_.rhs_k, p_.rhs_n),
+        out_(p_.m, p_.n, p_.out_m, p_.out_n) {}
+
+  void run(const void* lhs, const void* rhs, void* out) override {
+    odometer_.reset();
+    do {
+      if (p_.lane == Lane::kF32) {
+        multiply(cblas_sgemm, at<float>(lhs, 0), at<float>(rhs, 1), at<float>(out, 2));
+      } else {
+        multiply(cblas_dgemm, at<double>(lhs, 0), at<double>(rhs, 1), at<double>(out, 2));
+      }
+    } while (odometer_.next());
+  }
+
+ private:
+  template <typename T>
+  T* at(const void* base, size_t operand) const {
+    return const_cast<T*>(static_cast<const T*>(base)) + odometer_.offset(operand);
+  }
+  template <typename Function, typename T>
+  void multiply(Function gemm, const T* lhs, const T* rhs, T* out) const {
+    gemm(CblasRowMajor, lhs_.transposed ? CblasTrans : CblasNoTrans,
+         rhs_.transposed ? CblasTrans : CblasNoTrans, static_cast<int>(p_.m),
+         static_cast<int>(p_.n), static_cast<int>(p_.k), T(1), lhs, lhs_.leading, rhs, rhs_.leading,
+         T(0), out, out_.leading);
+  }
+
+  GemmProblem p_;
+  Iteration batches_;
+  Odometer odometer_;
+  BlasMatrix lhs_, rhs_, out_;
+};
+#endif
+
+// Any type and any strides. Rows of the result are accumulated in blocks of columns, so that the
+// inner loop runs along n.
+template <typename T>
+class LoopGemm : public Gemm {
+ public:
+  explicit LoopGemm(const GemmProblem& problem)
+      : p_(problem), batches_(batches(problem)), odometer_(batches_, batches_.rank()) {}
+
+  void run(const void* lhs, const void* rhs, void* out) override {
+    odometer_.reset();
+    do {
+      const T* a = static_cast<const T*>(lhs) + odometer_.offset(0);
+      const T* b = static_cast<const T*>(rhs) + odometer_.offset(1);
+      T* c = static_cast<T*>(out) + odometer_.offset(2);
+      for (int64_t m = 0; m < p_.m; ++m)
+        for (int64_t n = 0; n < p_.n; n += kBlock)
+          row(a + m * p_.lhs_m, b + n * p_.rhs_n, c + m * p_.out_m + n * p_.out_n,
+              std::min(kBlock, p_.n - n));
+    } while (odometer_.next());
+  }
+
+ private:
+  static constexpr int64_t kBlock = 64;
+
+  void row(const T* a, const T* b, T* c, int64_t n) const {
+    T sums[kBlock] = {};
+    for (int64_t k = 0; k < p_.k; ++k) {
+      const T factor = a[k * p_.lhs_k];
+      const T* line = b + k * p_.rhs_k;
+      if (p_.rhs_n == 1) {
+        for (int64_t j = 0; j < n; ++j) sums[j] += factor * line[j];
+      } else {
+        for (int64_t j = 0; j < n; ++j) sums[j] += factor * line[j * p_.rhs_n];
+      }
+    }
+    for (int64_t j = 0; j < n; ++j) c[j * p_.out_n] = sums[j];
+  }
+
+  GemmProblem p_;
+  Iteration batches_;
+  Odometer odometer_;
+};
+
+// Unsigned arithmetic wraps as signed arithmetic should.
+std::unique_ptr<Gemm> make_loop_gemm(const GemmProblem& problem) {
+  switch (problem.lane) {
+    case Lane::kBool:
+    case Lane::kS8:
+    case Lane::kU8:
+      return std::make_unique<LoopGemm<uint8_t>>(problem);
+    case Lane::kS16:
+    case Lane::kU16:
+      return std::make_unique<LoopGemm<uint16_t>>(problem);
+    case Lane::kS32:
+    case Lane::kU32:
+      return std::make_unique<LoopGemm<uint32_t>>(problem);
+    case Lane::kS64:
+    case Lane::kU64:
+      return std::make_unique<LoopGemm<uint64_t>>(problem);
+    case Lane::kF32:
+      return std::make_unique<LoopGemm<float>>(problem);
+    case Lane::kF64:
+      return std::make_unique<LoopGemm<double>>(problem);
+    case Lane::kC64:
+      return std::make_unique<LoopGemm<std::complex<float>>>(problem);
+    case Lane::kC128:
+      return std::make_unique<LoopGemm<std::complex<double>>>(problem);
+  }
+  return nullptr;
+}
+
+GemmProblem exchanged(const GemmProblem& p) {
+  GemmProblem result = p;
+  std::swap(result.m, result.n);
+  std::swap(result.out_m, result.out_n);
+  result.lhs_m = p.rhs_n;
+  result.lhs_k = p.rhs_k;
+  result.rhs_n = p.lhs_m;
+  result.rhs_k = p.lhs_k;
+  std::swap(result.lhs_batch, result.rhs_batch);
+  return result;
+}
+
+class ExchangedGemm : public Gemm {
+ public:
+  explicit ExchangedGemm(std::unique_ptr<Gemm> gemm) : gemm_(std::move(gemm)) {}
+  void run(const void* lhs, const void* rhs, void* out) override { gemm_->run(rhs, lhs, out); }
+
+ private:
+  std::unique_ptr<Gemm> gemm_;
+};
+
+[[maybe_unused]] bool fits_int(std::initializer_list<int64_t> values) {
+  for (int64_t value : values)
+    if (value > std::numeric_limits<int>::max()) return false;
+  return true;
+}
+
+}  // namespace
+
+bool is_blas_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  if (rows < 1 || columns < 1) return false;
+  if (rows == 1) return columns == 1 || column_stride >= 1;
+  if (columns == 1) return row_stride >= 1;
+  return (column_stride == 1 && row_stride >= columns) ||
+         (row_stride == 1 && column_stride >= rows);
+}
+
+std::unique_ptr<Gemm> make_blas_gemm([[maybe_unused]] const GemmProblem& p) {
+#if SPMD_HAVE_OPENBLAS
+  if (p.lane != Lane::kF32 && p.lane != Lane::kF64) return nullptr;
+  if (!fits_int({p.m, p.n, p.k, p.lhs_m, p.lhs_k, p.rhs_n, p.rhs_k, p.out_m, p.out_n}))
+    return nullptr;
+  if (!is_blas_matrix(p.m, p.k, p.lhs_m, p.lhs_k) || !is_blas_matrix(p.k, p.n, p.rhs_k, p.rhs_n) ||
+      !is_blas_matrix(p.m, p.n, p.out_m, p.out_n))
+    return nullptr;
+  const BlasMatrix out(p.m, p.n, p.out_m, p.out_n);
+  if (!out.transposed) return std::make_unique<BlasGemm>(p);
+#endif
+  return nullptr;
+}
+
+std::unique_ptr<Gemm> make_gemm(const GemmProblem& given) {
+  SPMD_CHECK(given.m > 0 && given.n > 0 && given.k > 0, "an empty product");
+  // Libraries write rows: a result that lies by columns is the product of the exchanged operands.
+  const bool by_columns = given.n > 1 && given.out_n != 1 && given.out_m == 1;
+  if (by_columns) return std::make_unique<ExchangedGemm>(make_gemm(exchanged(given)));
+  const GemmProblem& problem = given;
+  if (auto gemm = make_onednn_gemm(problem)) return gemm;
+  if (auto gemm = make_blas_gemm(problem)) return gemm;
+  return make_loop_gemm(problem);
+}
+
+void use_one_library_thread() {
+#if SPMD_HAVE_OPENBLAS
+  openblas_set_num_threads(1);
+#endif
+  // oneDNN uses OpenMP, which counts threads per calling thread.
+  using SetThreads = void (*)(int);
+  if (auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) set(1);
+}
+
+}  // namespace spmd::cpu

@@ -1,0 +1,92 @@
+// Executor: one rank's side of a Plan. Holds its buffers and runs its program.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/comm/communicator.h"
+#include "runtime/collective_step.h"
+#include "runtime/plan/plan.h"
+#include "runtime/tensor.h"
+#include "sharding/spec/mesh.h"
+
+namespace spmd {
+
+// Wall-clock milliseconds of one step on this rank. `exposed_ms` is the part of `comm_ms` that no
+// computation hides.
+struct StepTiming {
+  double step_ms = 0, compute_ms = 0, comm_ms = 0, exposed_ms = 0;
+};
+
+class Executor {
+ public:
+  // `plan` (verified) and `communicator` outlive the executor, which is used on one thread. Throws
+  // UserError when the plan is for another number of ranks, or asks for what the CPU cannot do.
+  Executor(const plan::Plan& plan, comm::Communicator& communicator);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  const plan::Plan& plan() const { return plan_; }
+  const Mesh& mesh() const { return mesh_; }
+  comm::Communicator& communicator() { return communicator_; }
+  // Memory held for buffers and workspace.
+  int64_t memory_bytes() const { return memory_bytes_; }
+
+  // Gives an argument its value: this rank's block of a global tensor. Throws UserError when its
+  // type or shape differs from the argument's.
+  void set_argument(int argument, const TensorView& global, const std::string& source);
+  // The same from local bytes, of the placement's local shape.
+  void set_argument_local(int argument, std::span<const std::byte> local);
+
+  // Runs the program once, then puts aliased results in their arguments' places.
+  StepTiming step();
+
+  // A result of the last step, or an argument's present value: this rank's part, dense.
+  std::span<const std::byte> result_local(int result) const;
+  std::span<const std::byte> argument_local(int argument) const;
+  // A scalar result as a number.
+  double result_scalar(int result) const;
+
+  // The global tensor, on rank 0; empty elsewhere. All ranks call this together.
+  std::optional<Tensor> gather_result(int result);
+  std::optional<Tensor> gather_argument(int argument);
+
+  // Per collective of the program, since the last reset.
+  const std::deque<CollectiveRecord>& collectives() const;
+  void reset_collectives();
+
+ private:
+  struct Memory;
+  // A result that becomes an argument: by exchanging buffers, or by copying when the result's
+  // buffer is also something else.
+  struct Alias {
+    int32_t argument_buffer, result_buffer;
+    std::byte* staging = nullptr;
+  };
+
+  std::byte* allocate(int64_t bytes);
+  void allocate_buffers();
+  void find_aliases();
+  void exchange_aliases();
+  std::optional<Tensor> gather(const plan::Placement& placement, const std::byte* local,
+                               const std::string& name);
+
+  const plan::Plan& plan_;
+  comm::Communicator& communicator_;
+  Mesh mesh_;
+  std::vector<std::unique_ptr<Memory>> memory_;
+  int64_t memory_bytes_ = 0;
+  std::vector<std::byte*> buffers_;
+  std::vector<Alias> aliases_;
+  std::vector<int> argument_of_result_;  // -1: none
+  std::byte* workspace_ = nullptr;
+  struct Program;
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace spmd

@@ -1,0 +1,84 @@
+#include "runtime/io/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "support/error.h"
+
+namespace spmd {
+
+MappedFile::MappedFile(const std::string& path) : path_(path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    throw UserError(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  struct stat status {};
+  const bool known = ::fstat(descriptor, &status) == 0;
+  if (!known || !S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    throw UserError(path, "is no file", "give the path of a file");
+  }
+  size_ = status.st_size;
+  if (size_ > 0) {
+    void* memory =
+        ::mmap(nullptr, static_cast<size_t>(size_), PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (memory != MAP_FAILED) data_ = static_cast<const std::byte*>(memory);
+  }
+  const int error = errno;
+  ::close(descriptor);
+  if (size_ > 0 && !data_)
+    throw UserError(path, fmt::format("cannot be mapped: {}", std::strerror(error)));
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::byte*>(data_), static_cast<size_t>(size_));
+}
+
+AtomicFile::AtomicFile(const std::string& path)
+    : path_(path), temporary_(fmt::format("{}.{}.tmp", path, ::getpid())) {
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("cannot be written");
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(const char* what) const {
+  throw UserError(path_, fmt::format("{}: {}", what, std::strerror(errno)),
+                  "see that the folder exists, is writable and has room");
+}
+
+void AtomicFile::write(const void* data, int64_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written =
+        ::write(descriptor_, next, static_cast<size_t>(std::min<int64_t>(bytes, 1 << 30)));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot be written");
+    next += written;
+    bytes -= written;
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) fail("cannot be written");
+  ::close(descriptor_);
+  descriptor_ = -1;
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary_.c_str());
+    errno = error;
+    fail("cannot be written");
+  }
+}
+
+}  // namespace spmd

@@ -1,0 +1,36 @@
+// Where a rank's part of a tensor lies in the global tensor.
+#pragma once
+
+#include <vector>
+
+#include "runtime/plan/plan.h"
+#include "runtime/tensor.h"
+#include "sharding/spec/axis.h"
+#include "sharding/spec/mesh.h"
+
+namespace spmd {
+
+Mesh mesh_of(const plan::Plan& plan);
+AxisList axes_of(const plan::AxisList& list);
+// "data,model", "model:(1)2" for a sub-axis.
+std::string axes_text(const AxisList& axes, const Mesh& mesh);
+
+// A box of the global tensor, and how much of the local block it fills; the rest is padding.
+struct Block {
+  std::vector<int64_t> start;  // in the global tensor
+  std::vector<int64_t> size;   // within local_shape; 0 where the block lies in the padding
+};
+
+Block block_of(const plan::Placement& placement, const Mesh& mesh, int64_t device);
+
+// Copies a device's block out of the global tensor's bytes, zeros in the padding; and back, without
+// the padding.
+void cut_block(const plan::Placement& placement, const Block& block, const std::byte* global,
+               std::byte* local);
+void paste_block(const plan::Placement& placement, const Block& block, const std::byte* local,
+                 std::byte* global);
+
+// The mesh axes that cut the tensor, major to minor by dimension.
+AxisList cutting_axes(const plan::Placement& placement);
+
+}  // namespace spmd
