@@ -5,13 +5,14 @@
 #include "frontends/read_file.h"
 #include "frontends/refuse.h"
 #include "frontends/sniff.h"
+#include "ir/serialize.h"
 #include "ir/text.h"
-#include "ir/verifier.h"
 
 namespace spmd {
 namespace {
 
 Module import_plain(std::string_view bytes, const std::string& source) {
+  if (is_serialized_module(bytes)) return deserialize(bytes, source);
   const Format format = sniff(bytes);
   switch (format) {
     case Format::kStableHloText:
@@ -30,10 +31,7 @@ Module import_plain(std::string_view bytes, const std::string& source) {
 }  // namespace
 
 Module import_bytes(std::string_view bytes, const std::string& source) {
-  Module module =
-      is_gzip(bytes) ? import_plain(gunzip(bytes, source), source) : import_plain(bytes, source);
-  verify(module);
-  return module;
+  return is_gzip(bytes) ? import_plain(gunzip(bytes, source), source) : import_plain(bytes, source);
 }
 
 Module import_file(const std::string& path) { return import_bytes(read_file(path), path); }

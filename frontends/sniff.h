@@ -10,7 +10,6 @@ enum class Format {
   kHloModuleProto,
   kHloProto,
   kHloSnapshot,
-  kSpmdModule,
   // Recognised in order to be refused by name.
   kEmpty,
   kMlirBytecode,
@@ -27,7 +26,8 @@ enum class Format {
   kUnknown,
 };
 
-// Looks at the outermost structure only. A truncated protobuf is recognised by what there is of it.
+// Formats other than spmd's own, which is_serialized_module() knows. Looks at the outermost
+// structure only. A truncated protobuf is recognised by what there is of it.
 Format sniff(std::string_view bytes);
 
 }  // namespace spmd

@@ -1,5 +1,7 @@
 #include "frontends/hlo_proto/computations.h"
 
+#include <algorithm>
+
 #include "support/error.h"
 
 namespace spmd::hlo_proto {
@@ -10,6 +12,28 @@ constexpr const char* kDamaged = "the file is damaged: export it again";
 uint32_t local_id(int64_t id) { return static_cast<uint32_t>(static_cast<uint64_t>(id)); }
 
 }  // namespace
+
+bool InstructionIds::build(const hlo::HloComputationProto& proto) {
+  const auto count = static_cast<size_t>(proto.instructions_size());
+  uint32_t largest = 0;
+  for (const Instruction& i : proto.instructions()) largest = std::max(largest, local_id(i.id()));
+  const bool small = largest < count * 4 + 1024;
+  if (small) dense_.assign(size_t{largest} + 1, -1);
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t id = local_id(proto.instructions(static_cast<int>(i)).id());
+    int& number = small ? dense_[id] : sparse_.emplace(id, -1).first->second;
+    if (number >= 0) return false;
+    number = static_cast<int>(i);
+  }
+  return true;
+}
+
+int InstructionIds::find(int64_t id) const {
+  const uint32_t local = local_id(id);
+  if (!dense_.empty()) return local < dense_.size() ? dense_[local] : -1;
+  const auto found = sparse_.find(local);
+  return found == sparse_.end() ? -1 : found->second;
+}
 
 Computations::Computations(const hlo::HloModuleProto& proto, const std::string& source)
     : source_(source) {
@@ -34,12 +58,9 @@ void Computations::index(const hlo::HloComputationProto& proto, Computation& com
     throw UserError(source_, fmt::format("computation \"{}\" {}", proto.name(), fact), kDamaged);
   };
   computation.proto = &proto;
-  computation.number_of_id.reserve(static_cast<size_t>(proto.instructions_size()));
+  if (!computation.ids.build(proto)) fail("has two instructions of one id");
   for (int i = 0; i < proto.instructions_size(); ++i) {
     const Instruction& instruction = proto.instructions(i);
-    if (!computation.number_of_id.emplace(local_id(instruction.id()), i).second) {
-      fail(fmt::format("has two instructions of id {}", instruction.id()));
-    }
     if (instruction.opcode() != "parameter") continue;
     const int64_t number = instruction.parameter_number();
     if (number < 0 || number >= proto.instructions_size()) {
@@ -53,9 +74,8 @@ void Computations::index(const hlo::HloComputationProto& proto, Computation& com
   for (size_t i = 0; i < computation.parameters.size(); ++i) {
     if (computation.parameters[i] < 0) fail(fmt::format("lacks its parameter {}", i));
   }
-  const auto root = computation.number_of_id.find(local_id(proto.root_id()));
-  if (root == computation.number_of_id.end()) fail("has no root instruction");
-  computation.root = root->second;
+  computation.root = computation.ids.find(proto.root_id());
+  if (computation.root < 0) fail("has no root instruction");
 }
 
 int Computations::find_entry(const hlo::HloModuleProto& proto) const {
@@ -106,15 +126,15 @@ int Computations::operand(const Computation& computation, int user, int index) c
     fail(fmt::format("has {} operands, expected at least {}", instruction.operand_ids_size(),
                      index + 1));
   }
-  const auto found = computation.number_of_id.find(local_id(instruction.operand_ids(index)));
-  if (found == computation.number_of_id.end()) {
+  const int number = computation.ids.find(instruction.operand_ids(index));
+  if (number < 0) {
     fail(fmt::format("uses instruction {}, which does not exist", instruction.operand_ids(index)));
   }
-  if (found->second >= user) {
+  if (number >= user) {
     fail(fmt::format("uses \"{}\", which is not defined before it",
-                     computation.instruction(found->second).name()));
+                     computation.instruction(number).name()));
   }
-  return found->second;
+  return number;
 }
 
 std::vector<bool> Computations::reachable() const {

@@ -11,12 +11,25 @@ namespace spmd::hlo_proto {
 
 using Instruction = hlo::HloInstructionProto;
 
+// Instruction numbers by the low 32 bits of ids.
+class InstructionIds {
+ public:
+  // Returns false when an id occurs twice.
+  bool build(const hlo::HloComputationProto& proto);
+  // -1 when there is none.
+  int find(int64_t id) const;
+
+ private:
+  std::vector<int> dense_;                    // by id, where ids are small
+  std::unordered_map<uint32_t, int> sparse_;  // else
+};
+
 struct Computation {
   const hlo::HloComputationProto* proto = nullptr;
-  int position = 0;                                // in the module: callees come before callers
-  int root = 0;                                    // instruction number
-  std::vector<int> parameters;                     // instruction number by parameter number
-  std::unordered_map<uint32_t, int> number_of_id;  // by the low 32 bits of an id
+  int position = 0;             // in the module: callees come before callers
+  int root = 0;                 // instruction number
+  std::vector<int> parameters;  // instruction number by parameter number
+  InstructionIds ids;
 
   int size() const { return proto->instructions_size(); }
   const Instruction& instruction(int number) const { return proto->instructions(number); }

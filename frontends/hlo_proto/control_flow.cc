@@ -1,5 +1,6 @@
 // Opcodes of the control flow family, and the tuples that HLO needs for it.
 #include "frontends/hlo_proto/handlers.h"
+#include "frontends/hlo_proto/manual_computation.h"
 #include "support/error.h"
 
 namespace spmd::hlo_proto {
@@ -27,9 +28,9 @@ void get_tuple_element(Emitter& emitter, const Instruction& instruction, OpCode)
 void call(Emitter& emitter, const Instruction& instruction, OpCode code) {
   const Computation& callee =
       emitter.context().computations.called(emitter.computation(), instruction, 0);
-  if (emitter.inline_calls) {
-    emitter.define(emitter.emit_inline(callee, emitter.all_operands()));
-    return;
+  if (is_manual_body(emitter, instruction)) {
+    const auto count = static_cast<size_t>(count_leaves(instruction.shape()));
+    return emitter.define(std::vector<ValueId>(count, ValueId::kNone));
   }
   emitter.create(instruction, code, emitter.all_operands(),
                  CallAttrs{emitter.context().function_of(callee)});

@@ -67,14 +67,7 @@ void unary(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, {emitter.operand(0)});
 }
 
-// Borders of manual regions are taken in by emit_manual.
-void border(Emitter&, const Instruction& instruction, OpCode) {
-  SPMD_UNREACHABLE("{} is outside of a manual region", instruction.custom_call_target());
-}
-
 constexpr Handler kHandlers[] = {
-    {"SPMDFullToShardShape", border},
-    {"SPMDShardToFullShape", border},
     {"Sharding", sharding},
     {"TopK", top_k},
     {"annotate_device_placement", pass_through},
@@ -82,8 +75,6 @@ constexpr Handler kHandlers[] = {
     {"mhlo.erf", unary, OpCode::kErf},
     {"mhlo.topk", top_k},
     {"xla.sdy.FuncResultSharding", pass_through},
-    {"xla.sdy.GlobalToLocalShape", border},
-    {"xla.sdy.LocalToGlobalShape", border},
     {"xla.sdy.PropagationBarrier", pass_through},
     {"xla.sdy.ShardingGroup", pass_through},
 };

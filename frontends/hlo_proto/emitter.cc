@@ -1,7 +1,6 @@
 #include "frontends/hlo_proto/emitter.h"
 
 #include "frontends/hlo_proto/handlers.h"
-#include "frontends/hlo_proto/manual_regions.h"
 #include "support/error.h"
 
 namespace spmd::hlo_proto {
@@ -57,15 +56,28 @@ LeafRange ModuleContext::element_leaves(const hlo::ShapeProto& tuple, int index)
   return {first[at], first[at + 1] - first[at]};
 }
 
+std::optional<LeafRange> ModuleContext::leaves_at(
+    const hlo::ShapeProto& shape, const google::protobuf::RepeatedField<int64_t>& index) {
+  if (index.empty()) return LeafRange{0, count_leaves(shape)};
+  const hlo::ShapeProto* at = &shape;
+  LeafRange range;
+  for (int64_t step : index) {
+    if (at->element_type() != hlo::TUPLE || step < 0 || step >= at->tuple_shapes_size()) {
+      return std::nullopt;
+    }
+    const LeafRange element = element_leaves(*at, static_cast<int>(step));
+    range = {range.first + element.first, element.count};
+    at = &at->tuple_shapes(static_cast<int>(step));
+  }
+  return range;
+}
+
 std::vector<ValueId> Emitter::run(const std::vector<std::vector<ValueId>>& arguments) {
-  const ManualRegions regions(context_, computation_);
   for (size_t i = 0; i < arguments.size(); ++i) {
     table_.define(computation_.parameters[i], arguments[i]);
   }
-  for (int number : regions.order()) {
-    if (computation_.instruction(number).opcode() == "parameter") continue;
-    if (const ManualRegion* region = regions.starting_at(number)) emit_manual(*this, *region);
-    if (!regions.is_local(number)) emit(number);
+  for (int number = 0; number < computation_.size(); ++number) {
+    if (computation_.instruction(number).opcode() != "parameter") emit(number);
   }
   return leaves_of(computation_.root);
 }
@@ -83,11 +95,21 @@ void Emitter::emit(int number) {
   handler->emit(*this, instruction, handler->code);
 }
 
+ValueId Emitter::checked(ValueId value) const {
+  if (value == ValueId::kNone) {
+    context_.fail(computation_.instruction(current_),
+                  "uses a value of a manual computation outside of it",
+                  "export the program as JAX lowers it, before other tools change it");
+  }
+  return value;
+}
+
 std::vector<ValueId> Emitter::leaves_of(int number) const {
   const ValueTable::Range range = table_.range(number);
   std::vector<ValueId> leaves;
   leaves.reserve(range.count);
-  for (uint32_t i = 0; i < range.count; ++i) leaves.push_back(table_.leaf(range.first + i));
+  for (uint32_t i = 0; i < range.count; ++i)
+    leaves.push_back(checked(table_.leaf(range.first + i)));
   return leaves;
 }
 
@@ -95,7 +117,9 @@ std::vector<ValueId> Emitter::all_operands() const {
   std::vector<ValueId> leaves;
   for (int i = 0; i < computation_.instruction(current_).operand_ids_size(); ++i) {
     const ValueTable::Range range = table_.range(operand_number(i));
-    for (uint32_t k = 0; k < range.count; ++k) leaves.push_back(table_.leaf(range.first + k));
+    for (uint32_t k = 0; k < range.count; ++k) {
+      leaves.push_back(checked(table_.leaf(range.first + k)));
+    }
   }
   return leaves;
 }
@@ -106,7 +130,7 @@ ValueId Emitter::operand(int index) {
     fail(computation_.instruction(current_),
          fmt::format("operand {} is a tuple of {}, expected a tensor", index, range.count));
   }
-  return table_.leaf(range.first);
+  return checked(table_.leaf(range.first));
 }
 
 std::vector<TensorType> Emitter::result_types(const Instruction& instruction) {
@@ -183,25 +207,27 @@ std::vector<ValueId> Emitter::run_nested(const Computation& body, BlockId block,
   }
   ValueTable table(body);
   Emitter nested(context_, body, table, function(), block);
-  nested.inline_calls = inline_calls;
   nested.map_shape = map_shape;
   const std::vector<ValueId> results = nested.run(split(body, leaves));
   --context_.depth;
   return results;
 }
 
-void Emitter::add_region(OpId op, const Computation& body) {
-  const BlockId block = function().add_region(op);
+std::vector<ValueId> Emitter::add_arguments(BlockId block, const Computation& body) {
   std::vector<ValueId> arguments;
   for (int parameter : body.parameters) {
-    const Instruction& instruction = body.instruction(parameter);
-    for (TensorType& type : result_types(instruction)) {
+    for (TensorType& type : result_types(body.instruction(parameter))) {
       arguments.push_back(function().add_block_argument(block, std::move(type)));
     }
   }
-  const LocationRef location = builder_.location;
+  return arguments;
+}
+
+void Emitter::add_region(OpId op, const Computation& body) {
+  const BlockId block = function().add_region(op);
+  const std::vector<ValueId> arguments = add_arguments(block, body);
   Builder inner(function(), block);
-  inner.location = location;
+  inner.location = builder_.location;
   inner.return_op(run_nested(body, block, arguments));
 }
 

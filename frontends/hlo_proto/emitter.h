@@ -28,6 +28,9 @@ struct ModuleContext {
   // Where the leaves of a tuple's element stand among the tuple's. Constant time after the first
   // question about a tuple.
   LeafRange element_leaves(const hlo::ShapeProto& tuple, int index);
+  // The same of an element within elements; nullopt when there is none.
+  std::optional<LeafRange> leaves_at(const hlo::ShapeProto& shape,
+                                     const google::protobuf::RepeatedField<int64_t>& index);
 
   const std::string source;
   Computations computations;
@@ -37,6 +40,7 @@ struct ModuleContext {
   std::vector<const Computation*> pending;  // called, not yet filled
   int depth = 0;                            // of regions
   int64_t num_ops = 0;                      // created so far
+  bool has_spmd_borders = false;            // of manual regions, in GSPMD's form
 
  private:
   std::unordered_map<int, int> functions_;  // by position of the computation
@@ -112,7 +116,7 @@ class Emitter {
   // shardings.
   OpId create(const Instruction& instruction, OpCode code, std::vector<ValueId> operands,
               Attrs attrs = NoAttrs{});
-  // The same for ops that get regions.
+  // For instructions that several ops, or none, define.
   void define(const std::vector<ValueId>& leaves) { table_.define(current_, leaves); }
   void set_shardings(const Instruction& instruction, const std::vector<ValueId>& leaves);
   [[noreturn]] void fail(const Instruction& instruction, const std::string& fact,
@@ -123,6 +127,12 @@ class Emitter {
     if (!condition) fail(instruction, fact);
   }
 
+  // Adds the computation's parameters to a block as arguments.
+  std::vector<ValueId> add_arguments(BlockId block, const Computation& body);
+  // Emits a computation into a block, its parameters standing for `leaves`. Returns the root's
+  // leaves.
+  std::vector<ValueId> run_nested(const Computation& body, BlockId block,
+                                  const std::vector<ValueId>& leaves);
   // Adds a region with the computation's parameters as block arguments.
   void add_region(OpId op, const Computation& body);
   // Adds a region without arguments in which the parameters are outer values.
@@ -132,15 +142,13 @@ class Emitter {
 
   // Of map: every scalar stands for a tensor of this shape.
   std::optional<Dims> map_shape;
-  // Calls are emitted in place: this is a region whose shapes are local.
-  bool inline_calls = false;
 
  private:
   // Splits leaves among the computation's parameters.
   std::vector<std::vector<ValueId>> split(const Computation& body,
                                           const std::vector<ValueId>& leaves);
-  std::vector<ValueId> run_nested(const Computation& body, BlockId block,
-                                  const std::vector<ValueId>& leaves);
+  // Fails for values that only a manual computation will define.
+  ValueId checked(ValueId value) const;
 
   ModuleContext& context_;
   const Computation& computation_;

@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "frontends/hlo_proto/manual_computation.h"
+
 namespace spmd::hlo_proto {
 namespace {
 
@@ -34,6 +36,7 @@ const Table& custom_calls() {
   static const Table table = [] {
     Table all;
     add(all, custom_call_handlers());
+    add(all, manual_handlers());
     return all;
   }();
   return table;

@@ -26,8 +26,8 @@ Location Locations::make(const hlo::OpMetadata& metadata) const {
 }
 
 LocationRef Locations::of(const hlo::OpMetadata& metadata) {
-  const Key key{metadata.op_name(), metadata.source_file(), metadata.source_line(),
-                metadata.stack_frame_id()};
+  const Key key{metadata.stack_frame_id(), metadata.source_line(), metadata.op_name(),
+                metadata.source_file()};
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   Location location = make(metadata);

@@ -18,8 +18,9 @@ class Locations {
   LocationRef of(const hlo::OpMetadata& metadata);
 
  private:
-  // Scope name, source file, line, stack frame: views of the proto.
-  using Key = std::tuple<std::string_view, std::string_view, int, int>;
+  // Stack frame, line, scope name, source file: numbers first, since scopes have long common
+  // beginnings. The texts are the proto's.
+  using Key = std::tuple<int, int, std::string_view, std::string_view>;
 
   Location make(const hlo::OpMetadata& metadata) const;
 

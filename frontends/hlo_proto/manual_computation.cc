@@ -1,181 +1,177 @@
-// Emits a region of local shapes as sdy.manual_computation.
-#include "frontends/hlo_proto/manual_regions.h"
+#include "frontends/hlo_proto/manual_computation.h"
+
 #include "support/error.h"
 
 namespace spmd::hlo_proto {
 namespace {
 
-const Instruction* first_of(const Computation& computation, const std::vector<int>& numbers) {
-  return numbers.empty() ? nullptr : &computation.instruction(numbers.front());
+constexpr const char* kGlobalToLocal = "xla.sdy.GlobalToLocalShape";
+constexpr const char* kLocalToGlobal = "xla.sdy.LocalToGlobalShape";
+constexpr const char* kBodyPrefix = "xla.sdy.manual_computation_body";
+
+// An element of an instruction's value; of a value that is no tuple, the element 0.
+struct Element {
+  int number = 0;
+  int64_t index = 0;
+};
+
+Element element_of(Emitter& emitter, int number) {
+  const Instruction& instruction = emitter.computation().instruction(number);
+  if (instruction.opcode() != "get-tuple-element") return {number, 0};
+  return {emitter.context().computations.operand(emitter.computation(), number, 0),
+          instruction.tuple_index()};
 }
 
-// A frontend attribute of a marker, or of a call in the body.
-const std::string* region_attribute(const Computation& computation, const ManualRegion& region,
-                                    const Instruction* marker, const char* key) {
-  if (marker != nullptr) {
-    if (const auto* text = find_attribute(marker->frontend_attributes(), key)) return text;
+std::vector<Element> operand_elements(Emitter& emitter, int number) {
+  std::vector<Element> elements;
+  const int count = emitter.computation().instruction(number).operand_ids_size();
+  for (int i = 0; i < count; ++i) {
+    elements.push_back(element_of(
+        emitter, emitter.context().computations.operand(emitter.computation(), number, i)));
   }
-  for (int number : region.body) {
-    const Instruction& instruction = computation.instruction(number);
-    if (instruction.opcode() != "call") continue;
-    if (const auto* text = find_attribute(instruction.frontend_attributes(), key)) return text;
-  }
-  return nullptr;
+  return elements;
 }
 
-class ManualEmitter {
- public:
-  ManualEmitter(Emitter& outer, const ManualRegion& region)
-      : outer_(outer),
-        context_(outer.context()),
-        computation_(outer.computation()),
-        region_(region) {}
+bool is_global_to_local(const Instruction& instruction) {
+  return instruction.opcode() == "custom-call" &&
+         instruction.custom_call_target() == kGlobalToLocal;
+}
 
-  void emit() {
-    const Instruction& exit = computation_.instruction(region_.exits.front());
-    std::vector<ValueId> operands;
-    for (int entry : region_.entries) append_operands(entry, operands);
-    std::vector<TensorType> types;
-    for (int number : region_.exits) append_types(number, types);
-    outer_.builder().location = context_.locations.of(exit.metadata());
-    const OpId op = outer_.builder().create(OpCode::kManualComputation, operands, types,
-                                            attributes(operands, types));
-    emit_body(op);
-    bind(region_.exits, outer_.function().op(op).results);
-  }
+// Shardings that a border or the body's call has in an attribute.
+std::vector<ShardingRef> shardings_at(Emitter& emitter, const Instruction& border,
+                                      const Instruction& call, const char* key) {
+  const std::string* text = find_attribute(border.frontend_attributes(), key);
+  if (text == nullptr) text = find_attribute(call.frontend_attributes(), key);
+  if (text == nullptr) emitter.fail(border, fmt::format("lacks its attribute {}", key));
+  return emitter.context().shardings.parse(*text, emitter.context().place(border));
+}
 
- private:
-  void append_operands(int number, std::vector<ValueId>& leaves) {
-    for (int k = 0; k < computation_.instruction(number).operand_ids_size(); ++k) {
-      const int operand = context_.computations.operand(computation_, number, k);
-      const std::vector<ValueId> more = outer_.leaves_of(operand);
-      leaves.insert(leaves.end(), more.begin(), more.end());
+// One per operand of the call, each an element of what a GlobalToLocalShape gives.
+std::vector<Sharding> in_shardings(Emitter& emitter, int call_number) {
+  const Instruction& call = emitter.computation().instruction(call_number);
+  std::vector<Sharding> result;
+  for (const Element& element : operand_elements(emitter, call_number)) {
+    const Instruction& border = emitter.computation().instruction(element.number);
+    if (!is_global_to_local(border)) {
+      emitter.fail(call, "the body of a manual computation has an operand of global shape");
     }
-  }
-
-  void append_types(int number, std::vector<TensorType>& types) {
-    const Instruction& instruction = computation_.instruction(number);
-    append_leaf_types(instruction.shape(), context_.place(instruction), types);
-  }
-
-  // Gives each instruction as many of the values as it has leaves.
-  void bind(const std::vector<int>& numbers, const std::vector<ValueId>& values) {
-    size_t next = 0;
-    for (int number : numbers) {
-      const int64_t count = count_leaves(computation_.instruction(number).shape());
-      const auto begin = values.begin() + static_cast<ptrdiff_t>(next);
-      outer_.table().define(number, std::vector<ValueId>(begin, begin + count));
-      next += static_cast<size_t>(count);
+    const auto shardings = shardings_at(emitter, border, call, "xla.sdy.in_shardings");
+    if (element.index < 0 || element.index >= static_cast<int64_t>(shardings.size())) {
+      emitter.fail(border, fmt::format("has {} shardings, expected more", shardings.size()));
     }
+    result.push_back(*shardings[static_cast<size_t>(element.index)]);
   }
+  return result;
+}
 
-  void emit_body(OpId op) {
-    Function& fn = outer_.function();
-    const BlockId block = fn.add_region(op);
-    std::vector<TensorType> types;
-    for (int entry : region_.entries) append_types(entry, types);
-    std::vector<ValueId> arguments;
-    for (TensorType& type : types) arguments.push_back(fn.add_block_argument(block, type));
-    bind(region_.entries, arguments);
-
-    Emitter inner(context_, computation_, outer_.table(), fn, block);
-    inner.inline_calls = true;
-    std::vector<ValueTable::Range> outside;
-    for (int number : region_.captured) outside.push_back(outer_.table().range(number));
-    for (int number : region_.captured) inner.emit(number);
-    for (int number : region_.body) inner.emit(number);
-    for (size_t i = 0; i < outside.size(); ++i) {
-      outer_.table().set_range(region_.captured[i], outside[i]);
-    }
-    std::vector<ValueId> results;
-    for (int number : region_.exits) append_operands(number, results);
-    inner.builder().location = outer_.builder().location;
-    inner.builder().return_op(std::move(results));
+std::vector<Sharding> out_shardings(Emitter& emitter, const Instruction& border,
+                                    const Instruction& call, size_t count) {
+  std::vector<Sharding> result;
+  for (const auto& sharding : shardings_at(emitter, border, call, "xla.sdy.out_shardings")) {
+    result.push_back(*sharding);
   }
-
-  ManualComputationAttrs attributes(const std::vector<ValueId>& operands,
-                                    const std::vector<TensorType>& results) {
-    ManualComputationAttrs attrs;
-    std::vector<TensorType> operand_types;
-    for (ValueId operand : operands) operand_types.push_back(outer_.type(operand));
-    attrs.in_shardings = side(region_.entries, operand_types, "xla.sdy.in_shardings", true);
-    attrs.out_shardings = side(region_.exits, results, "xla.sdy.out_shardings", false);
-    attrs.manual_axes = manual_axes();
-    return attrs;
+  if (result.size() != count) {
+    emitter.fail(border, fmt::format("has {} shardings for {} results", result.size(), count));
   }
+  return result;
+}
 
-  std::vector<Sharding> side(const std::vector<int>& markers, const std::vector<TensorType>& types,
-                             const char* key, bool entering) {
-    std::vector<Sharding> shardings;
-    for (int number : markers) {
-      const Instruction& marker = computation_.instruction(number);
-      if (marker.custom_call_target().starts_with("xla.sdy.")) {
-        append_sdy(marker, key, shardings);
-      } else {
-        append_tiled(number, types, entering, shardings);
-      }
-    }
-    if (shardings.size() != types.size()) {
-      context_.fail(
-          computation_.instruction(markers.empty() ? region_.exits.front() : markers.front()),
-          fmt::format("found {} shardings for {} values that pass a region of local "
-                      "shapes",
-                      shardings.size(), types.size()));
-    }
-    return shardings;
+AxisList manual_axes(Emitter& emitter, const Instruction& border, const Instruction& call) {
+  for (const Instruction* place : {&border, &call}) {
+    const auto* text = find_attribute(place->frontend_attributes(), "xla.sdy.manual_axes");
+    if (text == nullptr) continue;
+    return emitter.context().shardings.parse_manual_axes(*text, emitter.context().place(border));
   }
+  emitter.fail(border, "does not say which mesh axes are manual");
+}
 
-  void append_sdy(const Instruction& marker, const char* key, std::vector<Sharding>& shardings) {
-    const std::string* text = region_attribute(computation_, region_, &marker, key);
-    if (text == nullptr) context_.fail(marker, fmt::format("lacks its attribute {}", key));
-    for (const ShardingRef& sharding : context_.shardings.parse(*text, context_.place(marker))) {
-      shardings.push_back(*sharding);
+// The region's body, its results in the order in which the border takes them from the call.
+void emit_body(Emitter& emitter, OpId op, const Computation& body,
+               const std::vector<Element>& taken) {
+  Function& fn = emitter.function();
+  const BlockId block = fn.add_region(op);
+  const std::vector<ValueId> arguments = emitter.add_arguments(block, body);
+  const std::vector<ValueId> results = emitter.run_nested(body, block, arguments);
+  std::vector<ValueId> returned;
+  for (const Element& element : taken) {
+    if (element.index < 0 || element.index >= static_cast<int64_t>(results.size())) {
+      emitter.fail(emitter.computation().instruction(element.number),
+                   fmt::format("gives {} results, expected more", results.size()));
     }
+    returned.push_back(results[static_cast<size_t>(element.index)]);
   }
+  Builder inner(fn, block);
+  inner.location = emitter.builder().location;
+  inner.return_op(std::move(returned));
+}
 
-  // The sharding of the whole: that of what goes in, or of the marker where it comes out.
-  void append_tiled(int number, const std::vector<TensorType>& types, bool entering,
-                    std::vector<Sharding>& shardings) {
-    const Instruction& marker = computation_.instruction(number);
-    const Instruction& whole =
-        entering ? computation_.instruction(context_.computations.operand(computation_, number, 0))
-                 : marker;
-    if (!whole.has_sharding()) context_.fail(whole, "lacks its sharding");
-    if (shardings.size() >= types.size()) context_.fail(marker, "has an operand too many");
-    const TensorType& type = types[shardings.size()];
-    const auto found = context_.shardings.of(whole.sharding(), {type}, context_.place(whole));
-    shardings.push_back(found.empty() ? Sharding::replicate(type.rank()) : *found.front());
+// Passes the global values on: the body's call, reached through get-tuple-element, then has them as
+// operands.
+void global_to_local(Emitter& emitter, const Instruction&, OpCode) {
+  emitter.define(emitter.all_operands());
+}
+
+void local_to_global(Emitter& emitter, const Instruction& border, OpCode code) {
+  const std::vector<Element> taken = operand_elements(emitter, emitter.current());
+  if (taken.empty()) return emitter.define({});
+  const int call_number = taken.front().number;
+  const Instruction& call = emitter.computation().instruction(call_number);
+  for (const Element& element : taken) {
+    const bool is_call = element.number == call_number && call.opcode() == "call";
+    emitter.require(border, is_call, "does not take its operands from the body of one region");
   }
+  const Computation& body = emitter.context().computations.called(emitter.computation(), call, 0);
 
-  AxisList manual_axes() {
-    const Instruction* entry = first_of(computation_, region_.entries);
-    const Instruction* exit = first_of(computation_, region_.exits);
-    for (const Instruction* marker : {entry, exit}) {
-      const auto* text = region_attribute(computation_, region_, marker, "xla.sdy.manual_axes");
-      if (text != nullptr)
-        return context_.shardings.parse_manual_axes(*text, context_.place(*exit));
-    }
-    if (entry == nullptr || !entry->has_sharding()) {
-      context_.fail(*exit, "does not say which mesh axes are manual");
-    }
-    const std::vector<TensorType> types = leaf_types(entry->shape(), context_.place(*entry));
-    const auto found = context_.shardings.of(entry->sharding(), types, context_.place(*entry));
-    if (found.empty() || found.front()->manual.empty()) {
-      context_.fail(*entry, "does not say which mesh axes are manual");
-    }
-    return found.front()->manual;
+  std::vector<ValueId> operands;
+  for (int i = 0; i < call.operand_ids_size(); ++i) {
+    const int operand =
+        emitter.context().computations.operand(emitter.computation(), call_number, i);
+    for (ValueId leaf : emitter.leaves_of(operand)) operands.push_back(leaf);
   }
+  ManualComputationAttrs attrs;
+  attrs.in_shardings = in_shardings(emitter, call_number);
+  attrs.out_shardings = out_shardings(emitter, border, call, taken.size());
+  attrs.manual_axes = manual_axes(emitter, border, call);
+  const OpId op = emitter.create(border, code, std::move(operands), std::move(attrs));
+  emit_body(emitter, op, body, taken);
+}
 
-  Emitter& outer_;
-  ModuleContext& context_;
-  const Computation& computation_;
-  const ManualRegion& region_;
+// GSPMD's form: raise_manual_regions() turns it into regions once the module is complete.
+void spmd_border(Emitter& emitter, const Instruction& instruction, OpCode code) {
+  ModuleContext& context = emitter.context();
+  emitter.require(instruction, instruction.has_sharding(), "lacks its sharding");
+  CustomCallAttrs attrs;
+  attrs.target = instruction.custom_call_target();
+  const TensorType type = emitter.result_type(instruction);
+  const OpId op = emitter.builder().create(code, {emitter.operand(0)}, {type}, std::move(attrs));
+  const ValueId result = emitter.function().op(op).results[0];
+  emitter.define({result});
+  const auto found =
+      context.shardings.of(instruction.sharding(), {type}, context.place(instruction));
+  if (!found.empty()) emitter.function().value(result).sharding = found.front();
+  context.has_spmd_borders = true;
+}
+
+constexpr Handler kHandlers[] = {
+    {"SPMDFullToShardShape", spmd_border, OpCode::kCustomCall},
+    {"SPMDShardToFullShape", spmd_border, OpCode::kCustomCall},
+    {kGlobalToLocal, global_to_local},
+    {kLocalToGlobal, local_to_global, OpCode::kManualComputation},
 };
 
 }  // namespace
 
-void emit_manual(Emitter& emitter, const ManualRegion& region) {
-  ManualEmitter(emitter, region).emit();
+std::span<const Handler> manual_handlers() { return kHandlers; }
+
+bool is_manual_body(Emitter& emitter, const Instruction& call) {
+  if (call.operand_ids_size() == 0) {
+    return emitter.context()
+        .computations.called(emitter.computation(), call, 0)
+        .proto->name()
+        .starts_with(kBodyPrefix);
+  }
+  const Element first = element_of(emitter, emitter.operand_number(0));
+  return is_global_to_local(emitter.computation().instruction(first.number));
 }
 
 }  // namespace spmd::hlo_proto

@@ -151,7 +151,8 @@ class Aliasing {
     for (const auto& alias : proto.entries()) {
       const LeafRange argument =
           argument_leaves(alias.parameter_number(), alias.parameter_shape_index());
-      const auto result = leaves_at(entry_.root_instruction().shape(), alias.output_shape_index());
+      const auto result =
+          context_.leaves_at(entry_.root_instruction().shape(), alias.output_shape_index());
       if (!result || result->count != argument.count ||
           result->first + result->count > static_cast<int64_t>(main_.result_info.size())) {
         fail("input_output_alias names a result that does not exist");
@@ -178,7 +179,8 @@ class Aliasing {
       fail(fmt::format("aliasing names argument {} of {}", number, entry_.parameters.size()));
     }
     const auto at = static_cast<size_t>(number);
-    const auto leaves = leaves_at(entry_.instruction(entry_.parameters[at]).shape(), index);
+    const auto leaves =
+        context_.leaves_at(entry_.instruction(entry_.parameters[at]).shape(), index);
     if (!leaves) fail(fmt::format("aliasing names a part of argument {} that it has not", number));
     return {leaves->first + static_cast<int64_t>(first_[at]), leaves->count};
   }

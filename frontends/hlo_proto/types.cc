@@ -111,21 +111,4 @@ int64_t count_leaves(const hlo::ShapeProto& shape) {
   return count;
 }
 
-std::optional<LeafRange> leaves_at(const hlo::ShapeProto& shape,
-                                   const google::protobuf::RepeatedField<int64_t>& index) {
-  const hlo::ShapeProto* at = &shape;
-  LeafRange range;
-  for (int64_t step : index) {
-    if (at->element_type() != hlo::TUPLE || step < 0 || step >= at->tuple_shapes_size()) {
-      return std::nullopt;
-    }
-    for (int64_t i = 0; i < step; ++i) {
-      range.first += count_leaves(at->tuple_shapes(static_cast<int>(i)));
-    }
-    at = &at->tuple_shapes(static_cast<int>(step));
-  }
-  range.count = count_leaves(*at);
-  return range;
-}
-
 }  // namespace spmd::hlo_proto

@@ -23,12 +23,9 @@ std::vector<TensorType> leaf_types(const hlo::ShapeProto& shape, const std::stri
 
 int64_t count_leaves(const hlo::ShapeProto& shape);
 
-// The first leaf of the element that `index` leads to, and how many leaves it has; nullopt when
-// there is no such element.
+// A part of a tuple's leaves.
 struct LeafRange {
   int64_t first = 0, count = 0;
 };
-std::optional<LeafRange> leaves_at(const hlo::ShapeProto& shape,
-                                   const google::protobuf::RepeatedField<int64_t>& index);
 
 }  // namespace spmd::hlo_proto
