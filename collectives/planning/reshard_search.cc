@@ -1,14 +1,12 @@
-// A* over states (where each unit is). The heuristic is what any plan must still receive: the part
-// of the target block that a rank does not hold, on average over ranks, and one latency if that is
-// not nothing.
+// A* over the states of a problem.
 #include "collectives/planning/reshard_search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <queue>
+#include <tuple>
 
-#include "support/error.h"
+#include "collectives/planning/reshard_state.h"
 
 namespace spmd::reshard {
 
@@ -16,32 +14,7 @@ namespace {
 
 using Kind = ReshardStep::Kind;
 
-constexpr size_t kMaxUnits = 16;
-constexpr size_t kMaxDims = 14;
 constexpr int kMaxPlacements = 1000;  // units placed while permutes from one state are looked for
-
-// Per unit its dimension (high half) and position there (low half), or one of these.
-constexpr uint8_t kReplicatedCode = 0xff;
-constexpr uint8_t kUnreducedCode = 0xfe;
-
-struct State {
-  std::array<uint8_t, kMaxUnits> places{};
-  uint16_t emptied = 0;  // dimensions of which everything was gathered, when that is forbidden
-  bool operator==(const State&) const = default;
-};
-
-uint8_t code_of(int place, int position) {
-  if (place == kReplicated) return kReplicatedCode;
-  if (place == kUnreduced) return kUnreducedCode;
-  return static_cast<uint8_t>(place << 4 | position);
-}
-
-// A state taken apart.
-struct Lists {
-  std::array<std::array<uint8_t, kMaxUnits>, kMaxDims> units;
-  std::array<uint8_t, kMaxDims> count{};
-  std::array<int64_t, kMaxDims> shards;
-};
 
 struct Node {
   State state;
@@ -68,15 +41,9 @@ struct Entry {
 class Search {
  public:
   Search(const Problem& problem, const CostModel& cost, const SearchLimits& limits)
-      : problem_(problem), cost_(cost), limits_(limits) {
+      : problem_(problem), space_(problem, cost), cost_(cost), limits_(limits) {
     slots_.assign(256, -1);
     nodes_.reserve(128);
-    for (const Unit& unit : problem.units) {
-      all_ranks_ *= static_cast<double>(unit.size);
-      if (unit.target >= 0) target_shards_ *= unit.size;
-      if (unit.target == kUnreduced) becomes_partial_ = true;
-    }
-    target_bytes_ = static_cast<double>(problem.bytes / target_shards_);
   }
 
   std::optional<std::vector<Move>> run();
@@ -86,11 +53,6 @@ class Search {
   size_t num_dims() const { return problem_.dims.size(); }
   int64_t size(size_t unit) const { return problem_.units[unit].size; }
 
-  State encode(const Layout& layout, bool source) const;
-  Lists decode(const State& state) const;
-  int64_t local_bytes(const Lists& lists) const;
-  double overlap_in(const Lists& lists, size_t d) const;
-  int64_t lower_bound(const State& state) const;
   int64_t picoseconds(CollectiveKind kind, int64_t bytes, int64_t ranks) const {
     return std::llround(cost_.collective_seconds(kind, bytes, ranks) * 1e12);
   }
@@ -98,9 +60,6 @@ class Search {
   int32_t& slot_of(const State& state);
   void grow();
   void relax(const State& next, Kind kind, size_t dim, size_t to_dim, int64_t bytes, int64_t ranks);
-  // Appends a unit to a dimension; false when the size does not divide.
-  bool append(State& state, std::array<int64_t, kMaxDims>& shards,
-              std::array<uint8_t, kMaxDims>& count, size_t unit, size_t dim) const;
 
   void expand(int32_t node);
   void expand_directly();
@@ -120,13 +79,9 @@ class Search {
   Move move_to(const Node& node) const;
 
   const Problem& problem_;
+  const StateSpace space_;
   const CostModel& cost_;
   const SearchLimits limits_;
-  double all_ranks_ = 1;
-  int64_t target_shards_ = 1;
-  double target_bytes_ = 0;
-  bool becomes_partial_ = false;
-  State goal_;
   std::vector<Node> nodes_;
   std::vector<int32_t> slots_;  // open addressing over nodes_
   std::priority_queue<Entry> queue_;
@@ -137,92 +92,6 @@ class Search {
   Lists lists_;
   int64_t local_ = 0;
 };
-
-State Search::encode(const Layout& layout, bool source) const {
-  State state;
-  for (size_t u = 0; u < num_units(); ++u) {
-    const Unit& unit = problem_.units[u];
-    state.places[u] = code_of(std::min(source ? unit.source : unit.target, kReplicated), 0);
-  }
-  for (size_t d = 0; d < layout.size(); ++d) {
-    for (size_t i = 0; i < layout[d].size(); ++i) {
-      state.places[layout[d][i]] = code_of(static_cast<int>(d), static_cast<int>(i));
-    }
-  }
-  return state;
-}
-
-Lists Search::decode(const State& state) const {
-  Lists lists;
-  lists.shards.fill(1);
-  for (size_t u = 0; u < num_units(); ++u) {
-    const uint8_t code = state.places[u];
-    if (code >= kUnreducedCode) continue;
-    const size_t d = code >> 4;
-    lists.units[d][code & 15] = static_cast<uint8_t>(u);
-    ++lists.count[d];
-    lists.shards[d] *= size(u);
-  }
-  return lists;
-}
-
-int64_t Search::local_bytes(const Lists& lists) const {
-  int64_t shards = 1;
-  for (size_t d = 0; d < num_dims(); ++d) shards *= lists.shards[d];
-  return problem_.bytes / shards;
-}
-
-// The part of the target interval that the present one covers in a dimension: on average over
-// ranks where the two are independent of each other, else at most.
-double Search::overlap_in(const Lists& lists, size_t d) const {
-  const std::vector<UnitId>& target = problem_.target[d];
-  size_t same = 0;
-  int64_t rest = lists.shards[d];
-  while (same < target.size() && same < lists.count[d] && lists.units[d][same] == target[same]) {
-    rest /= size(target[same++]);
-  }
-  int64_t target_rest = 1;
-  bool independent = true;
-  for (size_t i = same; i < target.size(); ++i) {
-    target_rest *= size(target[i]);
-    for (size_t j = same; j < lists.count[d]; ++j) independent &= lists.units[d][j] != target[i];
-  }
-  if (independent) return 1.0 / static_cast<double>(rest);
-  return std::min(1.0, static_cast<double>(target_rest) / static_cast<double>(rest));
-}
-
-int64_t Search::lower_bound(const State& state) const {
-  if (state.places == goal_.places) return 0;
-  double pending = 1;  // product of the units still to be reduced
-  for (size_t u = 0; u < num_units(); ++u) {
-    if (state.places[u] == kUnreducedCode && problem_.units[u].target != kUnreduced) {
-      pending *= static_cast<double>(size(u));
-    }
-  }
-  double bytes = 0;
-  if (becomes_partial_) {
-    // Ranks that end with the identity need nothing.
-    if (pending == 1) return 0;
-  } else if (pending > 1) {
-    // Of each element of the result one copy needs all contributions, every other at least itself.
-    const double distinct = static_cast<double>(target_shards_) / all_ranks_;
-    bytes = target_bytes_ * (distinct * (pending - 1) + (1 - distinct));
-  } else {
-    const Lists lists = decode(state);
-    double product = 1, least = 1;
-    for (size_t d = 0; d < num_dims(); ++d) {
-      double target = 1;
-      for (UnitId unit : problem_.target[d]) target *= static_cast<double>(size(unit));
-      product *= std::min(1.0, target / static_cast<double>(lists.shards[d]));
-      least = std::min(least, overlap_in(lists, d));
-    }
-    bytes = target_bytes_ * (1 - std::min(product, least));
-    if (std::min(product, least) >= 1) return 0;
-  }
-  // Steps round their bytes down.
-  const double seconds = cost_.latency + std::max(0.0, bytes - 8) / cost_.bandwidth;
-  return std::max<int64_t>(0, static_cast<int64_t>(seconds * 1e12) - 1);
-}
 
 int32_t& Search::slot_of(const State& state) {
   uint64_t hash = state.emptied;
@@ -274,20 +143,12 @@ void Search::relax(const State& next, Kind kind, size_t dim, size_t to_dim, int6
     node.remaining = known.remaining;
     known = node;
   } else {
-    node.remaining = lower_bound(next);
+    node.remaining = space_.lower_bound(next);
     index = slot = static_cast<int32_t>(nodes_.size());
     nodes_.push_back(node);
     if (nodes_.size() * 2 > slots_.size()) grow();
   }
   queue_.push({node.picoseconds + node.remaining, node.bytes, node.moves, index});
-}
-
-bool Search::append(State& state, std::array<int64_t, kMaxDims>& shards,
-                    std::array<uint8_t, kMaxDims>& count, size_t unit, size_t dim) const {
-  shards[dim] *= size(unit);
-  if (problem_.extents[dim] % shards[dim] != 0) return false;
-  state.places[unit] = code_of(static_cast<int>(dim), count[dim]++);
-  return true;
 }
 
 void Search::gather_from(size_t dim, size_t first) {
@@ -318,7 +179,7 @@ void Search::all_to_alls() {
         for (size_t i = first; legal && i < lists_.count[d]; ++i) {
           const size_t unit = lists_.units[d][i];
           ranks *= size(unit);
-          legal = append(next, shards, count, unit, to);
+          legal = space_.append(next, shards, count, unit, to);
         }
         if (legal) relax(next, Kind::kAllToAll, d, to, local_, ranks);
       }
@@ -338,7 +199,7 @@ void Search::appends(uint8_t from_code, Kind kind) {
       State next = state_;
       auto shards = lists_.shards;
       auto count = lists_.count;
-      if (!append(next, shards, count, u, d)) continue;
+      if (!space_.append(next, shards, count, u, d)) continue;
       relax(next, kind, d, d, local_, kind == Kind::kSlice ? 1 : size(u));
     }
   }
@@ -358,7 +219,7 @@ void Search::append_runs(uint8_t from_code, Kind kind) {
     int64_t ranks = 1;
     for (size_t i = lists_.count[d]; i < target.size(); ++i) {
       if (state_.places[target[i]] != from_code) break;
-      if (!append(next, shards, count, target[i], d)) break;
+      if (!space_.append(next, shards, count, target[i], d)) break;
       ranks *= size(target[i]);
       relax(next, kind, d, d, local_, kind == Kind::kSlice ? 1 : ranks);
     }
@@ -456,8 +317,8 @@ void Search::finish_arrangement(State& state, const std::vector<bool>& used) {
 void Search::expand(int32_t node) {
   current_ = node;
   state_ = nodes_[static_cast<size_t>(node)].state;
-  lists_ = decode(state_);
-  local_ = local_bytes(lists_);
+  lists_ = space_.decode(state_);
+  local_ = space_.local_bytes(lists_);
   if (limits_.direct) return expand_directly();
   append_runs(kReplicatedCode, Kind::kSlice);
   append_runs(kUnreducedCode, Kind::kReduceScatter);
@@ -492,7 +353,7 @@ void Search::append_all(uint8_t from_code, Kind kind, size_t dim) {
   if (kind == Kind::kSlice && (state_.emptied >> dim & 1)) return;
   for (UnitId unit : problem_.target[dim]) {
     if (state_.places[unit] != from_code) continue;
-    if (!append(next, shards, count, unit, dim)) return;
+    if (!space_.append(next, shards, count, unit, dim)) return;
     ranks *= size(unit);
   }
   if (ranks > 1) relax(next, kind, dim, dim, local_, kind == Kind::kSlice ? 1 : ranks);
@@ -522,7 +383,7 @@ Move Search::move_to(const Node& node) const {
   std::stable_sort(move.units.begin(), move.units.end(),
                    [&](UnitId a, UnitId b) { return order[a] < order[b]; });
   if (node.kind != Kind::kPermute) return move;
-  const Lists lists = decode(node.state);
+  const Lists lists = space_.decode(node.state);
   for (size_t d = 0; d < num_dims(); ++d) {
     move.layout.emplace_back(lists.units[d].begin(), lists.units[d].begin() + lists.count[d]);
   }
@@ -530,10 +391,8 @@ Move Search::move_to(const Node& node) const {
 }
 
 std::optional<std::vector<Move>> Search::run() {
-  if (num_units() > kMaxUnits || num_dims() > kMaxDims) return std::nullopt;
-  goal_ = encode(problem_.target, false);
   Node start;
-  start.state = encode(problem_.source, true);
+  start.state = space_.source();
   slot_of(start.state) = 0;
   nodes_.push_back(start);
   queue_.push({0, 0, 0, 0});
@@ -544,7 +403,7 @@ std::optional<std::vector<Move>> Search::run() {
     const bool stale = entry.estimate != node.picoseconds + node.remaining ||
                        entry.moves != node.moves || entry.bytes != node.bytes;
     if (stale) continue;
-    if (node.state.places != goal_.places) {
+    if (node.state.places != space_.target().places) {
       expand(entry.node);
       continue;
     }
@@ -562,6 +421,7 @@ std::optional<std::vector<Move>> Search::run() {
 
 std::optional<std::vector<Move>> cheapest_moves(const Problem& problem, const CostModel& cost,
                                                 const SearchLimits& limits) {
+  if (problem.units.size() > kMaxUnits || problem.dims.size() > kMaxDims) return std::nullopt;
   return Search(problem, cost, limits).run();
 }
 
