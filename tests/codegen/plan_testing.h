@@ -1,0 +1,44 @@
+// Modules from text, their plans, and plans run on local ranks beside the evaluator.
+#pragma once
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "codegen/emit_plan.h"
+#include "gtest/gtest.h"
+#include "ir/evaluator.h"
+#include "ir/module.h"
+#include "runtime/plan/plan.h"
+
+namespace spmd::testing {
+
+// main() with the given signature and body: "(%a: tensor<f32>) -> tensor<f32>", "return %a ...".
+Module module_of(const std::string& signature, const std::string& body);
+
+// The verified plan of a module whose local and global shapes are the same.
+plan::Plan plan_of(const Module& module);
+
+// Runs one step of a plan on its mesh's ranks; one list of local values per rank.
+using RankValues = std::vector<std::vector<Literal>>;
+RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments);
+
+// Values of `type`: floats and complex numbers in [-2, 2], booleans, small integers.
+Literal random_literal(const TensorType& type, std::mt19937& random);
+// One for each argument of main().
+std::vector<Literal> random_arguments(const Module& module, std::mt19937& random);
+
+// Runs the plan on one rank and compares all results with the evaluator's. `tolerance` is relative
+// to the larger of 1 and the tensor's largest element; 0 asks for the same bits.
+void expect_meaning(const Module& module, const std::vector<Literal>& arguments,
+                    double tolerance = 0);
+void expect_meaning(const Module& module, double tolerance = 0);
+void expect_close(const Literal& found, const Literal& wanted, double tolerance,
+                  const std::string& what);
+
+// How many steps of each kind a plan has, those of loops and branches included.
+std::map<std::string, int> kinds(const plan::Plan& plan);
+std::map<std::string, int> kinds(const plan::Sequence& sequence);
+
+}  // namespace spmd::testing

@@ -1,0 +1,170 @@
+// Random compositions of views, kernels, reductions and windows against the evaluator.
+#include "ir/builder.h"
+#include "ir/verifier.h"
+#include "tests/codegen/plan_testing.h"
+
+namespace spmd::testing {
+namespace {
+
+class Generator {
+ public:
+  explicit Generator(unsigned seed)
+      : random_(seed), fn_(module_.function(module_.add_function("main"))), b_(fn_, fn_.body()) {}
+
+  Module run(int ops) {
+    for (int i = 0; i < 3; ++i) values_.push_back(argument());
+    for (int i = 0; i < ops; ++i) values_.push_back(step());
+    std::vector<ValueId> results;
+    for (int i = 0; i < 4; ++i) results.push_back(any());
+    results.push_back(values_.back());
+    fn_.argument_info.resize(fn_.arguments().size());
+    fn_.result_info.resize(results.size());
+    b_.return_op(std::move(results));
+    verify(module_);
+    return std::move(module_);
+  }
+
+ private:
+  int64_t pick(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+  ValueId any() {  // recent values are likelier
+    const auto count = static_cast<int64_t>(values_.size());
+    return values_[static_cast<size_t>(
+        pick(0, 2) == 0 ? pick(0, count - 1) : pick(std::max<int64_t>(0, count - 4), count - 1))];
+  }
+  const Dims& shape(ValueId v) { return fn_.type(v).shape; }
+
+  ValueId argument() {
+    static const std::vector<Dims> kShapes = {{2, 3, 4}, {6, 4}, {4, 6}, {24}, {2, 12}, {1, 4, 1}};
+    return fn_.add_block_argument(fn_.body(),
+                                  {DType::kF32, kShapes[static_cast<size_t>(pick(0, 5))]});
+  }
+
+  ValueId step() {
+    const ValueId x = any();
+    const int64_t rank = fn_.type(x).rank();
+    switch (pick(0, 11)) {
+      case 0:
+        return b_.value(OpCode::kNegate, {x});
+      case 1:
+        return b_.binary(pick(0, 1) ? OpCode::kAdd : OpCode::kMaximum, x, like(x));
+      case 2:
+        return b_.binary(OpCode::kSubtract, like(x), x);
+      case 3:
+        return b_.reshape(x, other_shape(x));
+      case 4:
+        return transpose(x);
+      case 5:
+        return rank ? slice(x) : x;
+      case 6:
+        return rank ? b_.value(OpCode::kReverse, {x}, ReverseAttrs{{pick(0, rank - 1)}}) : x;
+      case 7:
+        return broadcast(x);
+      case 8:
+        return rank ? reduce(x) : x;
+      case 9:
+        return rank ? pad(x) : x;
+      case 10:
+        return rank ? concatenate(x) : x;
+      default: {
+        if (rank == 0) return b_.scalar(DType::kF32, 0.5);
+        return b_.binary(OpCode::kAdd, x, b_.iota(fn_.type(x), pick(0, rank - 1)));
+      }
+    }
+  }
+
+  // A value of x's shape: a known one, a reshaped one, or a constant.
+  ValueId like(ValueId x) {
+    for (int i = 0; i < 6; ++i) {
+      const ValueId y = any();
+      if (shape(y) == shape(x)) return y;
+      if (fn_.type(y).num_elements() == fn_.type(x).num_elements()) return b_.reshape(y, shape(x));
+    }
+    return b_.splat(fn_.type(x), 0.25);
+  }
+
+  Dims other_shape(ValueId x) {
+    Dims result;
+    int64_t rest = fn_.type(x).num_elements();
+    while (rest > 1) {
+      int64_t size = pick(2, 6);
+      if (rest % size != 0) size = rest;
+      result.push_back(size);
+      rest /= size;
+      if (pick(0, 4) == 0) result.push_back(1);
+    }
+    return rest == 0 ? shape(x) : result;
+  }
+
+  ValueId transpose(ValueId x) {
+    Dims permutation(shape(x).size());
+    for (size_t d = 0; d < permutation.size(); ++d) permutation[d] = static_cast<int64_t>(d);
+    std::shuffle(permutation.begin(), permutation.end(), random_);
+    return b_.transpose(x, permutation);
+  }
+
+  ValueId slice(ValueId x) {
+    Dims start, limit, stride;
+    for (int64_t size : shape(x)) {
+      start.push_back(pick(0, size > 1 ? 1 : 0));
+      limit.push_back(pick(std::min(size, start.back() + 1), size));
+      stride.push_back(pick(1, 2));
+    }
+    return b_.slice(x, start, limit, stride);
+  }
+
+  ValueId broadcast(ValueId x) {
+    Dims to, dims;
+    for (int64_t size : shape(x)) {
+      if (pick(0, 3) == 0 && to.size() < 4) to.push_back(pick(1, 3));
+      dims.push_back(static_cast<int64_t>(to.size()));
+      to.push_back(size == 1 ? pick(1, 3) : size);
+    }
+    if (to.empty()) to = {3, 2};
+    if (TensorType{DType::kF32, to}.num_elements() > 2000) return x;
+    return b_.broadcast(x, to, dims);
+  }
+
+  ValueId reduce(ValueId x) {
+    const Dims dims = {pick(0, fn_.type(x).rank() - 1)};
+    const bool sums = pick(0, 1) == 0;
+    const ValueId init = b_.scalar(DType::kF32, sums ? 0 : -1000);
+    return b_.reduce(x, init, dims, sums ? OpCode::kAdd : OpCode::kMaximum);
+  }
+
+  ValueId pad(ValueId x) {
+    Dims low, high, interior;
+    for (int64_t size : shape(x)) {
+      low.push_back(pick(-1, 1));
+      high.push_back(pick(size >= 3 ? -1 : 1, 2));
+      interior.push_back(pick(0, 5) == 0 ? 1 : 0);
+    }
+    if (fn_.type(x).num_elements() > 500) return x;
+    return b_.pad(x, b_.scalar(DType::kF32, 3), low, high, interior);
+  }
+
+  ValueId concatenate(ValueId x) {
+    if (fn_.type(x).num_elements() > 500) return x;
+    const int64_t dim = pick(0, fn_.type(x).rank() - 1);
+    return b_.value(OpCode::kConcatenate, {x, like(x)}, ConcatenateAttrs{dim});
+  }
+
+  std::mt19937 random_;
+  Module module_;
+  Function& fn_;
+  Builder b_;
+  std::vector<ValueId> values_;
+};
+
+TEST(RandomPrograms, MeanWhatTheEvaluatorSays) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Module module = Generator(seed).run(4 + static_cast<int>(seed % 30));
+    expect_meaning(module, 1e-5);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace spmd::testing
