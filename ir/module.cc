@@ -163,6 +163,7 @@ void Function::erase_op(OpId id) {
   Op& erased = op(id);
   for (ValueId result : erased.results) {
     SPMD_CHECK(value(result).uses.empty(), "erasing {} whose result is used", name_of(erased.code));
+    value(result).def = OpId::kNone;
   }
   for (uint32_t i = 0; i < erased.operands.size(); ++i) drop_use(id, i);
   erased.operands.clear();

@@ -195,6 +195,10 @@ FactorAssignment ReshardInserter::choose(OpId id, const FactorRule& rule) {
     add_candidate(std::move(candidate));
   }
   if (candidates.empty()) return {std::vector<AtomList>(rule.factors.size())};
+  // Where a result would be partial, every device may as well do all of it on gathered operands.
+  if (!partial_axes(rule, candidates[0]).empty()) {
+    add_candidate({std::vector<AtomList>(rule.factors.size())});
+  }
   if (candidates.size() == 1) return candidates[0];
   size_t best = 0;
   double best_cost = cost_of(id, rule, candidates[0]);

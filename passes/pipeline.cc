@@ -2,7 +2,9 @@
 
 #include "passes/cse.h"
 #include "passes/dce.h"
+#include "passes/defer_reductions.h"
 #include "passes/hoist_loop_invariants.h"
+#include "passes/hoist_reshards.h"
 #include "passes/inline_calls.h"
 #include "passes/insert_reshards.h"
 #include "passes/localize.h"
@@ -30,6 +32,9 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   // Partition: the module keeps its global meaning until localize.
   passes.push_back(propagate_shardings_pass());
   passes.push_back(insert_reshards_pass());
+  passes.push_back(defer_reductions_pass());
+  passes.push_back(hoist_reshards_pass());
+  passes.push_back(dce_pass());
   passes.push_back(pad_uneven_pass());
   passes.push_back(localize_pass());
 

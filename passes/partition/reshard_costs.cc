@@ -26,6 +26,7 @@ std::string key_of(const TensorType& type, const Placement& from, const Placemen
       key.push_back('\xff');
     }
     key.append(placement->partial.begin(), placement->partial.end());
+    if (!placement->partial.empty()) key.push_back(static_cast<char>(placement->reduction));
     key.push_back('\xfe');
   }
   return key;

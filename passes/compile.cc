@@ -1,0 +1,113 @@
+#include "passes/compile.h"
+
+#include <chrono>
+#include <map>
+
+#include "codegen/emit_plan.h"
+#include "passes/analysis/flops.h"
+#include "passes/pipeline.h"
+
+namespace spmd {
+namespace {
+
+EmitInfo emit_info(const Module& module) {
+  const Function& fn = module.main();
+  EmitInfo info;
+  const auto describe = [](const std::string& name, const TensorType& type,
+                           const ShardingRef& sharding, const std::optional<Dims>& global) {
+    GlobalTensor tensor{name, global.value_or(type.shape), {}};
+    tensor.axes.resize(type.shape.size());
+    for (size_t d = 0; sharding && d < tensor.axes.size(); ++d) {
+      tensor.axes[d] = sharding->dims[d].axes;
+    }
+    return tensor;
+  };
+  for (size_t i = 0; i < fn.arguments().size(); ++i) {
+    const Value& value = fn.value(fn.arguments()[i]);
+    info.arguments.push_back(describe(fn.argument_info[i].name, value.type, value.sharding,
+                                      fn.argument_info[i].global_shape));
+  }
+  for (size_t i = 0; i < fn.results().size(); ++i) {
+    info.results.push_back(describe(fn.result_info[i].name, fn.type(fn.results()[i]),
+                                    fn.result_info[i].sharding, fn.result_info[i].global_shape));
+  }
+  return info;
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& statistics) {
+  struct Total {
+    int64_t count = 0, bytes = 0, largest = -1;
+    std::string op;
+  };
+  std::map<std::pair<std::string, std::string>, Total> totals;
+  for (const CollectiveUse& use : uses) {
+    Total& total = totals[{name_of(use.kind), use.axes}];
+    total.count += use.count;
+    total.bytes += use.bytes;
+    if (use.bytes > total.largest) {
+      total.largest = use.bytes;
+      total.op = use.place;
+    }
+  }
+  for (auto& [key, total] : totals) {
+    plan::CollectiveTotal& row = *statistics.add_collectives();
+    row.set_kind(key.first);
+    row.set_axes(key.second);
+    row.set_count(total.count);
+    row.set_bytes(total.bytes);
+    row.set_op(total.op);
+  }
+  statistics.set_bytes_sent_per_step(total_bytes_sent(uses));
+}
+
+CompileResult run(Module module, const CompileOptions& options, PipelineOptions pipeline,
+                  bool emit) {
+  const auto start = std::chrono::steady_clock::now();
+  CompileResult result;
+  PassContext context;
+  context.options = options;
+  const std::vector<Pass> passes = compile_pipeline(options);
+  // The program's FLOPs with padding, before it is cut into ranks.
+  double global_flops = 0;
+  const auto inspect = std::move(pipeline.after_pass);
+  pipeline.after_pass = [&](const Pass& pass, const Module& after) {
+    if (pass.name == "pad_uneven") global_flops = flops(after);
+    if (inspect) inspect(pass, after);
+  };
+  result.passes = run_passes(module, passes, context, pipeline);
+  result.collectives = collectives_of(module);
+  if (emit) {
+    EmitInfo info = emit_info(module);
+    if (!options.combine_collectives) info.combine_bytes = 0;
+    result.plan = emit_plan(module, info);
+  }
+  plan::Statistics& statistics = *result.plan.mutable_statistics();
+  fill_collectives(result.collectives, statistics);
+  statistics.set_full_rematerializations(context.full_rematerializations);
+  statistics.set_flops_per_rank(flops(module));
+  const double share = global_flops / static_cast<double>(module.mesh.num_devices());
+  statistics.set_replicated_flops(share > 0 ? statistics.flops_per_rank() / share : 1);
+  result.compile_ms = milliseconds_since(start);
+  statistics.set_compile_ms(result.compile_ms);
+  result.full_rematerializations = context.full_rematerializations;
+  result.remarks = std::move(context.remarks);
+  result.module = std::move(module);
+  return result;
+}
+
+}  // namespace
+
+CompileResult compile(Module module, const CompileOptions& options, PipelineOptions pipeline) {
+  return run(std::move(module), options, std::move(pipeline), /*emit=*/true);
+}
+
+CompileResult partition(Module module, const CompileOptions& options, PipelineOptions pipeline) {
+  return run(std::move(module), options, std::move(pipeline), /*emit=*/false);
+}
+
+}  // namespace spmd

@@ -1,0 +1,66 @@
+#include "passes/equivalence/random_inputs.h"
+
+#include <cmath>
+
+namespace spmd {
+namespace {
+
+// splitmix64 (Steele, Lea, Flood 2014).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  int64_t below(int64_t bound) {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return static_cast<int64_t>((z ^ (z >> 31)) % static_cast<uint64_t>(bound));
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// A word of the name says that the argument averages squares: its root is taken.
+bool is_second_moment(const std::string& name) {
+  std::string word;
+  for (size_t i = 0; i <= name.size(); ++i) {
+    const char c = i < name.size() ? name[i] : ' ';
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      word += c;
+      continue;
+    }
+    if (word == "nu" || word == "v" || word == "var" || word == "variance") return true;
+    word.clear();
+  }
+  return false;
+}
+
+double draw(Random& random, DType dtype, bool positive) {
+  if (dtype == DType::kBool) return static_cast<double>(random.below(2));
+  if (is_integer(dtype)) return static_cast<double>(random.below(4));
+  const double value = static_cast<double>(random.below(9) - 4) / 4;
+  return positive ? std::abs(value) : value;
+}
+
+}  // namespace
+
+std::vector<Literal> random_inputs(const Module& module, uint64_t seed) {
+  Random random(seed);
+  const Function& main = module.main();
+  std::vector<Literal> inputs;
+  for (size_t i = 0; i < main.arguments().size(); ++i) {
+    const TensorType& type = main.type(main.arguments()[i]);
+    const bool positive = is_second_moment(main.argument_info[i].name);
+    Literal literal(type);
+    std::byte* out = literal.mutable_data();
+    const auto size = static_cast<size_t>(byte_size(type.dtype));
+    for (int64_t e = 0; e < type.num_elements(); ++e, out += size) {
+      const Literal element = Literal::splat({type.dtype, {}}, draw(random, type.dtype, positive));
+      std::memcpy(out, element.data(), size);
+    }
+    inputs.push_back(std::move(literal));
+  }
+  return inputs;
+}
+
+}  // namespace spmd
