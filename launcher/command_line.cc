@@ -1,0 +1,133 @@
+#include "launcher/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "launcher/exit_codes.h"
+#include "support/error.h"
+#include "support/strings.h"
+
+namespace spmd {
+namespace {
+
+// Each fits a screen of 24 lines by 80 characters.
+constexpr const char* kHelp =
+    R"(usage: [mpirun -n N] spmd-run MODEL [options]    train an exported program
+       spmd-run check MODEL [options]            what a mesh costs; no devices
+
+MODEL is StableHLO text, an XLA HloModuleProto or a saved Plan.
+
+  --state FILE        initial state, bound by name (safetensors, npy)
+  --init random       draw what --state does not give
+  --batches FILE      one batch a step (safetensors, npy)
+  --steps N           steps to run; all batches by default
+  --out FILE          final state (safetensors)
+  --report DIR        report.json, report.txt and metrics.jsonl
+  --check FILE        compare metrics and final state with a safetensors file
+  --tolerances FILE   JSON: how far --check lets them differ
+  --mesh AXES         sizes of the mesh axes: data=2,model=4; one may be -1
+  --ranks N           ranks as threads of this process, without mpirun
+  --config FILE       YAML: mesh, sharding rules and the options above
+  --set KEY=VALUE     override a key of the config: --set train.steps=10
+  --save-plan FILE    write the compiled Plan, to be run as MODEL
+  --device cpu        where to run
+  --print-config      print the configuration in force and stop
+  --verbose           the compiler's passes and remarks, full tables
+)";
+
+constexpr const char* kCheckHelp = R"(usage: spmd-run check MODEL [options]
+
+Says what a program needs on a mesh of any size, without devices and MPI: ops,
+shardings, collectives with their bytes, memory per rank, predicted time.
+
+  --mesh AXES         sizes of the mesh axes: data=2,model=4
+  --config FILE       YAML: mesh and sharding rules
+  --set KEY=VALUE     override a key of the config
+  --ranks N           number of ranks, for an axis of size -1
+  --json              print JSON
+  --print-config      print the configuration in force and stop
+  --verbose           the compiler's passes and remarks, full tables
+)";
+
+void add_shared(CLI::App& app, CommandLine& line) {
+  app.set_help_flag();
+  app.add_flag("-h,--help");
+  app.add_option("MODEL", line.model);
+  app.add_option("--config", line.config);
+  app.add_option("--set", line.settings)->allow_extra_args(false);
+  app.add_option("--mesh", line.mesh);
+  app.add_option("--ranks", line.ranks)->check(CLI::Range(1, 1 << 24));
+  app.add_flag("--verbose", line.verbose);
+  app.add_flag("--print-config", line.print_config);
+}
+
+void add_run(CLI::App& app, CommandLine& line) {
+  app.add_option("--state", line.state);
+  app.add_option_function<std::string>("--init",
+                                       [&](const std::string&) { line.random_init = true; })
+      ->check(CLI::IsMember({"random"}));
+  app.add_option("--batches", line.batches);
+  app.add_option("--steps", line.steps)->check(CLI::Range(int64_t{1}, int64_t{1} << 50));
+  app.add_option("--out", line.out);
+  app.add_option("--report", line.report);
+  app.add_option("--check", line.expected);
+  app.add_option("--tolerances", line.tolerances);
+  app.add_option("--save-plan", line.save_plan);
+  app.add_option_function<std::string>("--device",
+                                       [](const std::string&) {
+                                         // One device so far, and the default.
+                                       })
+      ->check(CLI::IsMember({"cpu"}));
+  app.add_flag("--version");
+}
+
+// "unknown option --stat; did you mean --state?"
+std::string unknown_arguments(const CLI::App& app) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+  for (const std::string& word : app.remaining(true)) {
+    if (word.rfind('-', 0) != 0) continue;
+    const auto near = nearest(word.substr(0, word.find('=')), known);
+    return fmt::format("unknown option {}{}", word, near ? "\n  did you mean " + *near + "?" : "");
+  }
+  return fmt::format("unexpected argument {}", app.remaining(true).front());
+}
+
+}  // namespace
+
+ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
+  ParsedCommandLine parsed;
+  CommandLine& line = parsed.line;
+  CLI::App app("", "spmd-run");
+  app.allow_extras();
+  add_shared(app, line);
+  add_run(app, line);
+  CLI::App& check = *app.add_subcommand("check");
+  check.allow_extras();
+  add_shared(check, line);
+  check.add_flag("--json", line.json);
+
+  const auto stop = [&](int exit_code, std::string text) {
+    parsed.stop = true;
+    parsed.exit_code = exit_code;
+    parsed.text = std::move(text);
+    return parsed;
+  };
+  const auto mistake = [&](const std::string& what) {
+    return stop(kUsageError, fmt::format("spmd-run: {}\n  see spmd-run --help\n", what));
+  };
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return mistake(error.what());
+  }
+  const bool checks = check.parsed();
+  if (app.count("--help") + check.count("--help") > 0)
+    return stop(kOk, checks ? kCheckHelp : kHelp);
+  if (app.count("--version") > 0) return stop(kOk, "spmd 0.1.0\n");
+  if (!app.remaining(true).empty()) return mistake(unknown_arguments(checks ? check : app));
+  if (line.model.empty()) return mistake("no program given: expected a MODEL file");
+  if (checks) line.command = CommandLine::Command::kCheck;
+  return parsed;
+}
+
+}  // namespace spmd

@@ -1,0 +1,43 @@
+// The command line of spmd-run, as written: no file is read and no rank is known yet.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launcher/config.h"
+
+namespace spmd {
+
+struct CommandLine {
+  enum class Command { kRun, kCheck };
+  Command command = Command::kRun;
+  std::string model;                  // program or saved Plan
+  std::string config;                 // YAML file, or empty
+  std::vector<std::string> settings;  // --set KEY=VALUE
+  std::string mesh, state, batches, out, report;
+  int64_t steps = 0;         // 0: not given
+  int ranks = 0;             // 0: not given
+  bool random_init = false;  // --init random
+  std::string expected;      // --check
+  std::string tolerances;
+  std::string save_plan;
+  bool print_config = false;
+  bool json = false;
+  bool verbose = false;
+};
+
+// What parsing ended in: a command line, or a text to print (help, version, mistake) and an exit
+// code to stop with.
+struct ParsedCommandLine {
+  CommandLine line;
+  bool stop = false;
+  int exit_code = 0;
+  std::string text;
+};
+
+ParsedCommandLine parse_command_line(int argc, const char* const* argv);
+
+// The configuration in force: the file's, then --set, then flags. Reads the file. Throws UserError.
+RunConfig resolve_config(const CommandLine& line);
+
+}  // namespace spmd

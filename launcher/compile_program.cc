@@ -1,0 +1,44 @@
+#include "launcher/compile_program.h"
+
+#include "launcher/progress.h"
+#include "sharding/annotations/remesh.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+void print_passes(const CompileResult& result) {
+  for (const PassTiming& timing : result.passes) {
+    fmt::print("{:>10.3f} ms  {:>8} ops  {}{}\n", timing.milliseconds, timing.ops, timing.pass,
+               timing.changed ? "" : " (unchanged)");
+  }
+  for (const Remark& remark : result.remarks) {
+    fmt::print("{}: {} [{}]\n", remark.place, remark.text, remark.pass);
+  }
+}
+
+}  // namespace
+
+bool is_plan(std::string_view bytes) {
+  // The header's first field: tag 1 of type fixed32, then the magic number.
+  return bytes.substr(0, 5) == "\x0dSPLN";
+}
+
+void place_program(Module& module, const Mesh& mesh, const RunConfig& config) {
+  set_mesh(module, mesh);
+  if (config.sharding) apply_rules(module, *config.sharding);
+}
+
+CompileResult compile_program(Module module, Terminal terminal, bool verbose) {
+  PipelineOptions pipeline;
+  ProgressBar bar("compile", terminal);
+  pipeline.on_pass = [&](const Pass& pass, size_t index, size_t count) {
+    bar.update(static_cast<int64_t>(index), static_cast<int64_t>(count), pass.name);
+  };
+  CompileResult result = compile(std::move(module), {}, pipeline);
+  bar.clear();
+  if (verbose) print_passes(result);
+  return result;
+}
+
+}  // namespace spmd

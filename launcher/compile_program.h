@@ -1,0 +1,22 @@
+// From a program's file to its Plan, as a user sees it: with progress and remarks.
+#pragma once
+
+#include <string>
+
+#include "launcher/config.h"
+#include "launcher/terminal.h"
+#include "passes/compile.h"
+
+namespace spmd {
+
+// Whether `bytes` begin like a saved Plan.
+bool is_plan(std::string_view bytes);
+
+// Gives the program its mesh and the shardings that the configuration asks for. Throws UserError.
+void place_program(Module& module, const Mesh& mesh, const RunConfig& config);
+
+// passes/compile.h, with a progress bar on a terminal and, if `verbose`, the passes' times and the
+// remarks on standard output.
+CompileResult compile_program(Module module, Terminal terminal, bool verbose);
+
+}  // namespace spmd

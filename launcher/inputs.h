@@ -1,0 +1,50 @@
+// What the arguments of a program get: tensors of the state and batch files, or random numbers.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher/config.h"
+#include "runtime/io/tensor_source.h"
+#include "runtime/training_loop.h"
+
+namespace spmd {
+
+// Opens the files and binds their tensors to the plan's arguments by name. Owns what the bindings
+// refer to.
+class Inputs {
+ public:
+  // Throws UserError when a file cannot be read, a name fits several tensors, or an argument has no
+  // value and `random_init` does not allow to draw one.
+  Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init);
+
+  // To be handed to TrainingLoop::prepare, which checks types and shapes.
+  const std::vector<InitialValue>& initial() const { return initial_; }
+  const std::vector<BatchValue>& batches() const { return batches_; }
+  // Samples in one batch: the leading dimension of the first batch; 0 when there is none.
+  int64_t batch_size() const;
+
+ private:
+  void bind_state(const std::string& path);
+  void bind_batches(const std::string& path);
+  void draw_missing();
+  void check_complete(const RunConfig& config) const;
+  std::vector<int> unbound() const;
+
+  const plan::Plan& plan_;
+  std::vector<bool> bound_;
+  std::vector<std::unique_ptr<TensorSource>> sources_;
+  std::vector<std::string> unused_state_;  // tensors of the state file that no argument takes
+  std::list<Tensor> drawn_;
+  std::vector<InitialValue> initial_;
+  std::vector<BatchValue> batches_;
+};
+
+// A tensor for an argument that no file gives a value: floats normal with deviation 0.02, but zeros
+// for moments and counters, which are known by the words of their names; integers zero. Depends on
+// the name and the place in the global tensor only.
+Tensor draw_tensor(const std::string& name, const plan::Placement& placement);
+
+}  // namespace spmd

@@ -1,0 +1,122 @@
+#include "launcher/job.h"
+
+#include "frontends/frontend.h"
+#include "frontends/read_file.h"
+#include "launcher/agreement.h"
+#include "launcher/choose_mesh.h"
+#include "launcher/compile_program.h"
+#include "launcher/output_file.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+void check_outputs(const RunConfig& config, const CommandLine& line) {
+  if (config.report) make_output_folder(*config.report);
+  if (config.out) check_writable(*config.out);
+  if (config.log.jsonl) check_writable(*config.log.jsonl);
+  if (!line.save_plan.empty()) check_writable(line.save_plan);
+}
+
+// A Plan is complete: nothing can be changed about its placement any more.
+void check_plan_options(const plan::Plan& plan, const RunConfig& config, int ranks) {
+  if (config.mesh || config.sharding) {
+    throw UserError(plan.source(), "a compiled Plan keeps its mesh and shardings",
+                    "leave out --mesh and sharding rules, or compile the program again");
+  }
+  int64_t devices = 1;
+  for (const plan::MeshAxis& axis : plan.mesh()) devices *= axis.size();
+  if (devices != ranks) {
+    throw UserError(
+        plan.source(), fmt::format("the Plan is for {} ranks, but there are {}", devices, ranks),
+        fmt::format("start {} ranks: mpirun -n {}, or --ranks {}", devices, devices, devices));
+  }
+}
+
+// What rank 0 does alone, in phases with an exit code each.
+class Preparation {
+ public:
+  Preparation(comm::Communicator& communicator, const CommandLine& line,
+              const LaunchEnvironment& launch)
+      : communicator_(communicator), line_(line), launch_(launch) {}
+
+  RunConfig configure() {
+    phase(kUsageError, [&] { config_ = resolve_config(line_); });
+    return config_;
+  }
+
+  void compile(Job& job) {
+    std::string bytes;
+    Module module;
+    phase(kFileError, [&] {
+      check_outputs(config_, line_);
+      bytes = read_file(line_.model);
+      if (is_plan(bytes)) {
+        job.plan = plan::parse_plan(bytes, line_.model);
+      } else {
+        module = import_bytes(bytes, line_.model);
+      }
+    });
+    const int ranks = communicator_.size();
+    phase(kUsageError, [&] {
+      if (is_plan(bytes)) return check_plan_options(job.plan, config_, ranks);
+      place_program(module, choose_mesh(module, config_.mesh, ranks, launch_), config_);
+    });
+    phase(kFileError, [&] {
+      if (is_plan(bytes)) return;
+      CompileResult result = compile_program(std::move(module), stdout_terminal(), line_.verbose);
+      job.plan = std::move(result.plan);
+      job.remarks = std::move(result.remarks);
+    });
+    phase(kInternalError, [&] { plan::verify_plan(job.plan); });
+  }
+
+ private:
+  void phase(ExitCode user_error, const std::function<void()>& work) {
+    on_root(communicator_, user_error, work);
+  }
+
+  comm::Communicator& communicator_;
+  const CommandLine& line_;
+  const LaunchEnvironment& launch_;
+  RunConfig config_;
+};
+
+void broadcast(comm::Communicator& communicator, Job& job) {
+  if (communicator.size() == 1) return;
+  const bool root = communicator.rank() == 0;
+  std::string config, plan;
+  if (root) {
+    config = print_config(job.config);
+    plan = plan::serialize_plan(job.plan);
+  }
+  communicator.broadcast(config, 0, "the configuration");
+  communicator.broadcast(plan, 0, "the plan");
+  together(communicator, kInternalError, [&] {
+    if (root) return;
+    job.config = parse_run_config(config, "the configuration of rank 0");
+    job.plan = plan::parse_plan(plan, "the plan of rank 0");
+  });
+}
+
+}  // namespace
+
+std::optional<Job> make_job(comm::Communicator& communicator, const CommandLine& line,
+                            const LaunchEnvironment& launch) {
+  Job job;
+  Preparation preparation(communicator, line, launch);
+  job.config = preparation.configure();
+  if (line.print_config) {
+    if (communicator.rank() == 0) fmt::print("{}", print_config(job.config));
+    return std::nullopt;
+  }
+  preparation.compile(job);
+  if (!line.save_plan.empty()) {
+    on_root(communicator, kFileError,
+            [&] { write_whole_file(line.save_plan, plan::serialize_plan(job.plan)); });
+  }
+  broadcast(communicator, job);
+  return job;
+}
+
+}  // namespace spmd

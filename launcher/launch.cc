@@ -1,0 +1,118 @@
+#include "launcher/launch.h"
+
+#include <cstdio>
+#include <new>
+
+#include "collectives/comm/local.h"
+#include "collectives/comm/mpi_communicator.h"
+#include "launcher/agreement.h"
+#include "launcher/check_command.h"
+#include "launcher/run_command.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+struct End {
+  int exit_code = kOk;
+  std::string message;  // without "spmd-run: "
+};
+
+// What the exception in flight means.
+End current_end() {
+  try {
+    throw;
+  } catch (const Failed& failed) {
+    return {failed.exit_code(), failed.what()};
+  } catch (const UserError& error) {
+    return {kRunFailed, error.what()};
+  } catch (const comm::Aborted& aborted) {
+    return {kRunFailed, aborted.what()};
+  } catch (const std::bad_alloc&) {
+    return {kRunFailed, "not enough memory"};
+  } catch (const std::exception& error) {
+    return {kInternalError, fmt::format("internal error: {}", error.what())};
+  }
+}
+
+int report(const End& end) {
+  if (!end.message.empty()) fmt::print(stderr, "spmd-run: {}\n", end.message);
+  std::fflush(nullptr);
+  return end.exit_code;
+}
+
+End run_threads(const CommandLine& line, const LaunchEnvironment& launch) {
+  try {
+    comm::run_local_ranks(std::max(line.ranks, 1), {}, [&](comm::Communicator& communicator) {
+      run_rank(communicator, line, launch);
+    });
+    return {};
+  } catch (...) {
+    return current_end();
+  }
+}
+
+void check_rank_count(const comm::Communicator& communicator, const CommandLine& line,
+                      const LaunchEnvironment& launch) {
+  if (communicator.size() == 1 && launch.size > 1) {
+    if (launch.rank > 0) throw Failed(kUsageError, "");  // rank 0 says it
+    throw Failed(kUsageError,
+                 fmt::format("{} started {} processes, but MPI connects none of them\n  start them "
+                             "with mpirun -n {}",
+                             launch.launcher, launch.size, launch.size));
+  }
+  if (line.ranks > 0 && line.ranks != communicator.size()) {
+    throw Failed(kUsageError,
+                 fmt::format("--ranks: {} ranks, but {} started {}\n  leave out --ranks: under {} "
+                             "each process is a rank",
+                             line.ranks, launch.launcher, communicator.size(), launch.launcher));
+  }
+}
+
+// Ranks are processes. When all of them know of a failure they end in order and rank 0 reports;
+// otherwise the one that fails stops the others.
+int run_processes(const CommandLine& line, const LaunchEnvironment& launch) {
+  const auto communicator = comm::make_mpi();
+  End end;
+  bool in_order = true;
+  try {
+    check_rank_count(*communicator, line, launch);
+    run_rank(*communicator, line, launch);
+  } catch (const Failed&) {
+    end = current_end();
+  } catch (...) {
+    end = current_end();
+    in_order = false;
+  }
+  if (in_order) {
+    if (communicator->rank() != 0) end.message.clear();
+    return report(end);
+  }
+  if (communicator->size() > 1) communicator->abort("spmd-run: " + end.message, end.exit_code);
+  return report(end);
+}
+
+}  // namespace
+
+int launch(int argc, const char* const* argv) {
+  const LaunchEnvironment environment = read_launch_environment();
+  const ParsedCommandLine parsed = parse_command_line(argc, argv);
+  if (parsed.stop) {
+    if (environment.speaks()) {
+      std::fputs(parsed.text.c_str(), parsed.exit_code == kOk ? stdout : stderr);
+    }
+    return parsed.exit_code;
+  }
+  if (parsed.line.command == CommandLine::Command::kCheck) {
+    try {
+      if (environment.speaks()) run_check(parsed.line);
+      return kOk;
+    } catch (...) {
+      return report(current_end());
+    }
+  }
+  if (!environment.alone()) return run_processes(parsed.line, environment);
+  return report(run_threads(parsed.line, environment));
+}
+
+}  // namespace spmd

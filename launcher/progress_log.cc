@@ -1,0 +1,79 @@
+#include "launcher/progress_log.h"
+
+#include <algorithm>
+
+#include "launcher/metrics.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+// So many lines at most where nothing says how many.
+constexpr int64_t kLines = 20;
+
+Terminal terminal_for(const LogConfig& log) {
+  const Progress progress = log.progress.value_or(Progress::kAuto);
+  if (progress == Progress::kOff) return {};
+  Terminal terminal = stdout_terminal();
+  if (progress == Progress::kOn) terminal.interactive = true;
+  return terminal;
+}
+
+}  // namespace
+
+ProgressLog::ProgressLog(const RunConfig& config, std::vector<std::string> metrics, int64_t steps,
+                         int64_t batch_size)
+    : metrics_(std::move(metrics)),
+      steps_(steps),
+      batch_size_(batch_size),
+      every_(config.log.every.value_or((steps + kLines - 1) / kLines)),
+      quiet_(config.log.progress == Progress::kOff),
+      terminal_(terminal_for(config.log)),
+      bar_("train", terminal_) {
+  if (config.report) open(*config.report + "/metrics.jsonl");
+  if (config.log.jsonl) open(*config.log.jsonl);
+}
+
+void ProgressLog::open(const std::string& path) {
+  files_.push_back({path, std::ofstream(path)});
+  if (files_.back().file) return;
+  throw UserError(path, "cannot write the file", "choose a place that can be written");
+}
+
+std::string ProgressLog::rates() const {
+  const double seconds = bar_.seconds();
+  const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
+  std::string text = fmt::format("{:.4g} steps/s", rate);
+  if (batch_size_ > 0) {
+    text += fmt::format("  {:.4g} samples/s", rate * static_cast<double>(batch_size_));
+  }
+  const double left = rate > 0 ? static_cast<double>(steps_ - done_) / rate : 0;
+  return text + "  eta " + clock_text(left);
+}
+
+void ProgressLog::step(const StepReport& report) {
+  done_ = report.step + 1;
+  for (Jsonl& jsonl : files_) {
+    jsonl.file << metrics_line(report.step, metrics_, report.metrics) << "\n" << std::flush;
+    if (!jsonl.file) throw UserError(jsonl.path, "cannot write the metrics", "is the disk full?");
+  }
+  if (quiet_) return;
+  std::string values;
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    values += fmt::format("{}{}={:.5g}", i > 0 ? "  " : "", metrics_[i], report.metrics[i]);
+  }
+  if (terminal_.interactive) {
+    if (batch_size_ > 0) {
+      const double rate = static_cast<double>(done_ * batch_size_) / bar_.seconds();
+      values = fmt::format("{:.4g} samples/s, {}", rate, values);
+    }
+    bar_.update(done_, steps_, values);
+  } else if (done_ % every_ == 0 || done_ == 1 || done_ == steps_) {
+    fmt::print("step {}/{}  {}  {}\n", done_, steps_, values, rates());
+    std::fflush(stdout);
+  }
+}
+
+void ProgressLog::finish() { bar_.finish(); }
+
+}  // namespace spmd

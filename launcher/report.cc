@@ -1,0 +1,116 @@
+#include "launcher/report.h"
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json mesh_of_plan(const plan::Plan& plan) {
+  Json mesh = Json::object();
+  for (const plan::MeshAxis& axis : plan.mesh()) mesh[axis.name()] = axis.size();
+  return mesh;
+}
+
+int64_t devices_of(const plan::Plan& plan) {
+  return std::accumulate(plan.mesh().begin(), plan.mesh().end(), int64_t{1},
+                         [](int64_t n, const plan::MeshAxis& axis) { return n * axis.size(); });
+}
+
+// Bytes per rank by what they hold. Buffers are counted once, whoever shares them.
+Json memory_of(const plan::Plan& plan) {
+  int64_t arguments = 0, state = 0, results = 0, constants = 0;
+  for (const plan::Buffer& buffer : plan.buffers()) {
+    if (buffer.kind() == plan::Buffer::ARGUMENT) arguments += buffer.bytes();
+    if (buffer.kind() == plan::Buffer::RESULT) results += buffer.bytes();
+    if (buffer.kind() == plan::Buffer::CONSTANT) constants += buffer.bytes();
+  }
+  for (const plan::Argument& argument : plan.arguments()) {
+    if (argument.aliased_result() >= 0) state += plan.buffers(argument.buffer()).bytes();
+  }
+  return {{"state_bytes", state},
+          {"input_bytes", arguments - state},
+          {"result_bytes", results},
+          {"constant_bytes", constants},
+          {"temporary_bytes", plan.arena_bytes()}};
+}
+
+int64_t sum_of(const Json& object) {
+  int64_t sum = 0;
+  for (const auto& [key, value] : object.items()) sum += value.get<int64_t>();
+  return sum;
+}
+
+// Records of one kind and axes belong to one row; listed groups are "explicit" in the statistics.
+bool belongs(const CollectiveRecord& record, const Json& row) {
+  const std::string axes = record.axes.empty() ? "explicit" : record.axes;
+  return record.kind == row["kind"] && axes == row["axes"];
+}
+
+}  // namespace
+
+Json report_of_plan(const plan::Plan& plan) {
+  const plan::Statistics& statistics = plan.statistics();
+  const Json memory = memory_of(plan);
+  Json report{{"schema", "spmd.report"},
+              {"version", kReportVersion},
+              {"program", plan.source()},
+              {"mesh", mesh_of_plan(plan)},
+              {"ranks", devices_of(plan)},
+              {"compile_ms", statistics.compile_ms()},
+              {"peak_memory_bytes", sum_of(memory)},
+              {"memory", memory},
+              {"bytes_sent_per_step", statistics.bytes_sent_per_step()},
+              {"full_rematerializations", statistics.full_rematerializations()},
+              {"replicated_flops", statistics.replicated_flops()},
+              {"flops_per_rank", statistics.flops_per_rank()},
+              {"collectives", Json::array()}};
+  for (const plan::CollectiveTotal& total : statistics.collectives()) {
+    report["collectives"].push_back({{"kind", total.kind()},
+                                     {"axes", total.axes()},
+                                     {"count", total.count()},
+                                     {"bytes", total.bytes()},
+                                     {"op", total.op()}});
+  }
+  return report;
+}
+
+void add_remarks(Json& report, const std::vector<Remark>& remarks) {
+  report["remarks"] = Json::array();
+  for (const Remark& remark : remarks) {
+    report["remarks"].push_back(
+        {{"pass", remark.pass}, {"place", remark.place}, {"text", remark.text}});
+  }
+}
+
+void add_measurements(Json& report, const std::vector<StepTiming>& steps,
+                      const std::deque<CollectiveRecord>& collectives, int64_t memory_bytes) {
+  report["peak_memory_bytes"] = memory_bytes;
+  for (Json& row : report["collectives"]) {
+    double total = 0;
+    for (const CollectiveRecord& record : collectives) {
+      if (belongs(record, row)) total += record.milliseconds;
+    }
+    row["ms"] = steps.empty() ? 0.0 : total / static_cast<double>(steps.size());
+  }
+  report["steps"] = Json::array();
+  for (const StepTiming& step : steps) {
+    report["steps"].push_back({{"step_ms", step.step_ms},
+                               {"compute_ms", step.compute_ms},
+                               {"comm_ms", step.comm_ms},
+                               {"exposed_ms", step.exposed_ms}});
+  }
+}
+
+void add_comparison(Json& report, const Comparison& comparison) {
+  report["check"] = {{"passed", comparison.passed()},
+                     {"worst_metric_difference", comparison.worst_metric()},
+                     {"worst_state_deviation", comparison.worst_state()},
+                     {"tensors", comparison.state.size()}};
+}
+
+}  // namespace spmd

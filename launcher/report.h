@@ -1,0 +1,36 @@
+// The report of a run or of a check: one JSON object, which docs/report.md describes, and the same
+// as text.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "launcher/expectation.h"
+#include "passes/pass.h"
+#include "runtime/executor.h"
+#include "runtime/plan/plan.h"
+
+namespace spmd {
+
+// Raised with every change that a reader of reports could stumble over.
+inline constexpr int kReportVersion = 1;
+
+// What is known before anything runs: program, mesh, costs, memory per rank.
+nlohmann::ordered_json report_of_plan(const plan::Plan& plan);
+
+// Adds what the compiler remarked.
+void add_remarks(nlohmann::ordered_json& report, const std::vector<Remark>& remarks);
+
+// Adds what rank 0 measured: each step, and per collective the milliseconds per step.
+// `memory_bytes` is the most that any rank held.
+void add_measurements(nlohmann::ordered_json& report, const std::vector<StepTiming>& steps,
+                      const std::deque<CollectiveRecord>& collectives, int64_t memory_bytes);
+
+// Adds what --check found.
+void add_comparison(nlohmann::ordered_json& report, const Comparison& comparison);
+
+// For people. `all`: long tables whole.
+std::string report_text(const nlohmann::ordered_json& report, bool all = false);
+
+}  // namespace spmd

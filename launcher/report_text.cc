@@ -1,0 +1,128 @@
+#include <nlohmann/json.hpp>
+
+#include "launcher/report.h"
+#include "launcher/text_table.h"
+#include "support/error.h"
+#include "support/strings.h"
+
+namespace spmd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kShortTable = 20;
+
+std::string bytes(const Json& value) { return human_bytes(value.get<double>()); }
+std::string count(const Json& value) { return with_thousands(value.get<int64_t>()); }
+std::string text(const Json& value) { return value.get<std::string>(); }
+
+std::string mesh_text(const Json& mesh) {
+  std::string line;
+  for (const auto& [name, size] : mesh.items()) {
+    line += fmt::format("{}{}={}", line.empty() ? "" : ",", name, size.get<int64_t>());
+  }
+  return line.empty() ? "none" : line;
+}
+
+std::string head(const Json& report) {
+  const Json& memory = report["memory"];
+  const int64_t ranks = report["ranks"].get<int64_t>();
+  std::string lines = fmt::format("program       {}\n", text(report["program"]));
+  lines += fmt::format("mesh          {}, {} rank{}\n", mesh_text(report["mesh"]), ranks,
+                       ranks == 1 ? "" : "s");
+  lines += fmt::format("compiled in   {:.0f} ms\n", report["compile_ms"].get<double>());
+  lines += fmt::format(
+      "memory/rank   {}: state {}, inputs {}, results {}, constants {}, "
+      "temporaries {}\n",
+      bytes(report["peak_memory_bytes"]), bytes(memory["state_bytes"]),
+      bytes(memory["input_bytes"]), bytes(memory["result_bytes"]), bytes(memory["constant_bytes"]),
+      bytes(memory["temporary_bytes"]));
+  lines += fmt::format("sent/rank     {} bytes a step\n", count(report["bytes_sent_per_step"]));
+  lines +=
+      fmt::format("work/rank     {:.4g} FLOPs a step, {:.3f} of an equal share\n",
+                  report["flops_per_rank"].get<double>(), report["replicated_flops"].get<double>());
+  lines += fmt::format("rematerialised  {} values in full\n",
+                       report["full_rematerializations"].get<int64_t>());
+  return lines;
+}
+
+std::string collectives(const Json& report, bool all) {
+  if (report["collectives"].empty()) return "collectives   none\n";
+  const bool timed = report.contains("steps");
+  TextTable table({"kind", "axes", ">count", ">bytes sent", timed ? ">ms" : "", "largest is from"});
+  for (const Json& row : report["collectives"]) {
+    table.add({text(row["kind"]), text(row["axes"]), count(row["count"]), count(row["bytes"]),
+               timed ? fmt::format("{:.3f}", row["ms"].get<double>()) : "", text(row["op"])});
+  }
+  return "collectives per step\n" + table.to_string(all ? 0 : kShortTable);
+}
+
+// The first step pays for cold caches; where there are others, the table is about them.
+std::string steps(const Json& report) {
+  const Json& steps = report["steps"];
+  if (steps.empty()) return "";
+  TextTable table({"", ">first", ">mean", ">least", ">most"});
+  for (const char* key : {"step_ms", "compute_ms", "comm_ms", "exposed_ms"}) {
+    double sum = 0, least = 1e300, most = 0;
+    const size_t from = steps.size() > 1 ? 1 : 0;
+    for (size_t i = from; i < steps.size(); ++i) {
+      const double value = steps[i][key].get<double>();
+      sum += value;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    const auto cell = [](double value) { return fmt::format("{:.3f}", value); };
+    table.add({std::string(key, std::string_view(key).size() - 3),
+               cell(steps[0][key].get<double>()),
+               cell(sum / static_cast<double>(steps.size() - from)), cell(least), cell(most)});
+  }
+  return fmt::format("{} steps, ms (mean, least, most without the first)\n", steps.size()) +
+         table.to_string();
+}
+
+std::string arguments(const Json& report, bool all) {
+  TextTable table({"argument", "role", "type", "sharding", ">bytes/rank"});
+  for (const Json& row : report["arguments"]) {
+    table.add({text(row["name"]), text(row["role"]), text(row["type"]), text(row["sharding"]),
+               count(row["bytes_per_rank"])});
+  }
+  return "arguments\n" + table.to_string(all ? 0 : kShortTable);
+}
+
+std::string ops(const Json& report, bool all) {
+  TextTable table({"op", ">count"});
+  for (const auto& [name, uses] : report["ops"].items()) table.add({name, count(uses)});
+  return fmt::format("ops: all {} kinds are supported\n", table.rows()) +
+         (all ? table.to_string() : "");
+}
+
+std::string remarks(const Json& report, bool all) {
+  std::string lines;
+  size_t shown = 0;
+  for (const Json& row : report["remarks"]) {
+    if (!all && ++shown > kShortTable) {
+      return lines + fmt::format("  ... and {} more\n", report["remarks"].size() - kShortTable);
+    }
+    lines += fmt::format("  {}: {}\n", text(row["place"]), text(row["text"]));
+  }
+  return lines.empty() ? "" : "remarks\n" + lines;
+}
+
+}  // namespace
+
+std::string report_text(const Json& report, bool all) {
+  std::string lines = head(report);
+  if (report.contains("predicted")) {
+    const Json& predicted = report["predicted"];
+    lines += fmt::format("predicted     {:.3g} ms computing, {:.3g} ms communicating a step\n",
+                         predicted["compute_ms"].get<double>(), predicted["comm_ms"].get<double>());
+  }
+  if (report.contains("ops")) lines += ops(report, all);
+  lines += collectives(report, all);
+  if (report.contains("arguments")) lines += arguments(report, all);
+  if (report.contains("steps")) lines += steps(report);
+  if (report.contains("remarks")) lines += remarks(report, all);
+  return lines;
+}
+
+}  // namespace spmd

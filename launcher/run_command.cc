@@ -1,0 +1,162 @@
+#include "launcher/run_command.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "launcher/agreement.h"
+#include "launcher/expected_values.h"
+#include "launcher/inputs.h"
+#include "launcher/job.h"
+#include "launcher/metrics.h"
+#include "launcher/output_file.h"
+#include "launcher/progress_log.h"
+#include "launcher/report.h"
+#include "support/error.h"
+#include "support/strings.h"
+
+namespace spmd {
+namespace {
+
+// One rank's side of a compiled program's run.
+class Session {
+ public:
+  Session(comm::Communicator& communicator, const CommandLine& line, const Job& job)
+      : communicator_(communicator), line_(line), job_(job) {}
+
+  void run() {
+    prepare();
+    if (is_root()) announce();
+    train();
+    write_state();
+    compare();
+    report();
+    if (check_failed_) {
+      throw Failed(kCheckFailed, fmt::format("{}: the run gave other numbers", line_.expected));
+    }
+  }
+
+ private:
+  bool is_root() const { return communicator_.rank() == 0; }
+
+  // Whatever can be wrong is found here, before the first step.
+  void prepare() {
+    together(communicator_, kFileError, [&] {
+      executor_.emplace(job_.plan, communicator_);
+      loop_.emplace(*executor_);
+      metrics_ = name_metrics(job_.plan, loop_->metrics());
+      inputs_.emplace(job_.plan, job_.config, line_.random_init);
+      TrainingRun run{.initial = inputs_->initial(), .batches = inputs_->batches()};
+      run.steps = job_.config.steps.value_or(-1);
+      run.on_step = [this](const StepReport& report) { return on_step(report); };
+      loop_->prepare(std::move(run));
+    });
+    on_root(communicator_, kFileError, [&] {
+      if (!line_.expected.empty()) {
+        expected_.emplace(line_.expected, line_.tolerances, job_.plan, metrics_, loop_->steps());
+      }
+      log_.emplace(job_.config, metrics_, loop_->steps(), inputs_->batch_size());
+    });
+    history_.resize(metrics_.size());
+  }
+
+  void announce() const {
+    const plan::Statistics& statistics = job_.plan.statistics();
+    fmt::print("{} on {}, {} rank{}: compiled in {:.0f} ms, {} bytes sent a step and rank\n",
+               job_.plan.source(),
+               executor_->mesh().num_axes() > 0 ? executor_->mesh().to_string() : "one device",
+               communicator_.size(), communicator_.size() == 1 ? "" : "s", statistics.compile_ms(),
+               with_thousands(statistics.bytes_sent_per_step()));
+    std::fflush(stdout);
+  }
+
+  // A failure in here is one rank's own: the others wait for it in a collective, or will.
+  void train() {
+    try {
+      loop_->run();
+    } catch (const UserError& error) {
+      const std::string text = error.what();
+      if (communicator_.size() == 1 || text.rfind("rank ", 0) == 0) throw;
+      throw UserError(fmt::format("rank {}", communicator_.rank()), text);
+    }
+    if (log_) log_->finish();
+  }
+
+  bool on_step(const StepReport& report) {
+    for (size_t i = 0; i < history_.size(); ++i) history_[i].push_back(report.metrics[i]);
+    timings_.push_back(report.timing);
+    if (log_) log_->step(report);
+    return true;
+  }
+
+  void write_state() {
+    if (!job_.config.out) return;
+    loop_->write_state(*job_.config.out);
+    if (is_root()) fmt::print("final state: {}\n", *job_.config.out);
+  }
+
+  void compare() {
+    if (line_.expected.empty()) return;
+    Comparison comparison;
+    for (size_t i = 0; expected_ && i < history_.size(); ++i) {
+      expected_->compare_metric_values(i, history_[i], comparison);
+    }
+    for (int i = 0; i < job_.plan.arguments_size(); ++i) {
+      if (job_.plan.arguments(i).aliased_result() < 0) continue;
+      const std::optional<Tensor> value = executor_->gather_argument(i);
+      if (expected_) expected_->compare_argument(i, value->view(), comparison);
+    }
+    // All ranks end with the exit code that rank 0 finds.
+    std::string verdict = comparison.passed() ? "passed" : "failed";
+    communicator_.broadcast(verdict, 0, "the outcome of --check");
+    if (is_root()) fmt::print("{}", to_string(comparison, line_.expected));
+    comparison_ = std::move(comparison);
+    check_failed_ = verdict == "failed";
+  }
+
+  int64_t most_memory() {
+    int64_t bytes = executor_->memory_bytes();
+    communicator_.all_reduce(communicator_.world(), &bytes, &bytes, 1, comm::Element::kS64,
+                             comm::Reduction::kMax, "peak memory");
+    return bytes;
+  }
+
+  void report() {
+    if (!job_.config.report) return;
+    const int64_t memory = most_memory();
+    on_root(communicator_, kFileError, [&] {
+      nlohmann::ordered_json report = report_of_plan(job_.plan);
+      add_measurements(report, timings_, executor_->collectives(), memory);
+      add_remarks(report, job_.remarks);
+      if (comparison_) add_comparison(report, *comparison_);
+      const std::string& folder = *job_.config.report;
+      write_whole_file(folder + "/report.json", report.dump(2) + "\n");
+      write_whole_file(folder + "/report.txt", report_text(report, true));
+      fmt::print("{}report: {}/report.json\n", report_text(report, line_.verbose), folder);
+    });
+  }
+
+  comm::Communicator& communicator_;
+  const CommandLine& line_;
+  const Job& job_;
+  std::optional<Inputs> inputs_;
+  std::optional<Executor> executor_;
+  std::optional<TrainingLoop> loop_;
+  std::vector<std::string> metrics_;
+  std::vector<std::vector<double>> history_;  // by metric, by step
+  std::vector<StepTiming> timings_;
+  bool check_failed_ = false;
+  // On rank 0 only.
+  std::optional<ExpectedValues> expected_;
+  std::optional<ProgressLog> log_;
+  std::optional<Comparison> comparison_;
+};
+
+}  // namespace
+
+void run_rank(comm::Communicator& communicator, const CommandLine& line,
+              const LaunchEnvironment& launch) {
+  const std::optional<Job> job = make_job(communicator, line, launch);
+  if (job) Session(communicator, line, *job).run();
+}
+
+}  // namespace spmd
