@@ -115,6 +115,16 @@ ValueId broadcast_piece(Builder& builder, ValueId value, int64_t dim, Range rang
   return builder.broadcast(operand, shape, dims);
 }
 
+// With the broadcast that it alone used.
+void erase_addition(Function& fn, OpId addition) {
+  const std::vector<ValueId> terms = fn.op(addition).operands;
+  fn.erase_op(addition);
+  for (ValueId term : terms) {
+    const Op* op = def_of(fn, term, OpCode::kBroadcastInDim);
+    if (op != nullptr && fn.value(term).uses.empty()) fn.erase_op(fn.value(term).def);
+  }
+}
+
 bool split_forward(Function& fn, const ModelAxes& axes, OpId id) {
   const Op& dot = fn.op(id);
   const ValueId product = dot.results[0];
@@ -148,7 +158,7 @@ bool split_forward(Function& fn, const ModelAxes& axes, OpId id) {
     fn.replace_all_uses(old, result);
     fn.erase_op(slice_id);
   }
-  if (addition) fn.erase_op(*addition);
+  if (addition) erase_addition(fn, *addition);
   fn.erase_op(id);
   return true;
 }

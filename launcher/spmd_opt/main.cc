@@ -1,0 +1,113 @@
+// spmd-opt: shows what the compiler does to a program.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "frontends/frontend.h"
+#include "ir/serialize.h"
+#include "ir/text.h"
+#include "launcher/spmd_opt/options.h"
+#include "passes/equivalence/compare.h"
+#include "passes/equivalence/random_inputs.h"
+#include "passes/pipeline.h"
+#include "passes/registry.h"
+#include "sharding/annotations/remesh.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+constexpr int kFailed = 1, kInternalError = 70;
+
+std::vector<Pass> chosen_passes(const OptOptions& options) {
+  if (options.pipeline) return compile_pipeline({});
+  std::vector<Pass> passes;
+  for (const std::string& name : options.passes) passes.push_back(pass_named(name));
+  return passes;
+}
+
+void list_passes() {
+  for (const Pass& pass : all_passes()) {
+    fmt::print("{:<28} {}\n", pass.name, pass.summary);
+  }
+}
+
+void print_timings(const std::vector<PassTiming>& timings) {
+  double total = 0;
+  for (const PassTiming& timing : timings) {
+    fmt::print(stderr, "{:>10.3f} ms  {:>8} ops  {}{}\n", timing.milliseconds, timing.ops,
+               timing.pass, timing.changed ? "" : " (unchanged)");
+    total += timing.milliseconds;
+  }
+  fmt::print(stderr, "{:>10.3f} ms  total\n", total);
+}
+
+std::string serialized(const Module& module, const OptOptions& options) {
+  if (options.emit == Emit::kProto) return serialize(module);
+  return print_stablehlo(module, {.locations = options.print_locations,
+                                  .elide_large_constants = options.elide_constants});
+}
+
+void write_output(const Module& module, const OptOptions& options) {
+  const std::string text = serialized(module, options);
+  if (options.output.empty() || options.output == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return;
+  }
+  std::ofstream out(options.output, std::ios::binary);
+  out << text;
+  if (!out.flush()) {
+    throw UserError(options.output, "cannot write the file", "choose a place that can be written");
+  }
+}
+
+// Returns the exit code.
+int check(const Module& before, const Module& after, const OptOptions& options) {
+  const Difference difference =
+      compare_modules(before, after, random_inputs(before, options.seed));
+  fmt::print(stderr, "largest difference: {:.3g}", difference.relative);
+  if (difference.relative > 0) {
+    fmt::print(stderr, " (result {}, element {})", difference.result, difference.element);
+  }
+  if (difference.nans > 0) fmt::print(stderr, "; {} elements are nan in both", difference.nans);
+  fmt::print(stderr, "\n");
+  return difference.relative <= options.tolerance ? 0 : kFailed;
+}
+
+int run(const OptOptions& options) {
+  if (options.list_passes) {
+    list_passes();
+    return 0;
+  }
+  Module module = import_file(options.input);
+  if (!options.mesh.empty()) set_mesh(module, parse_mesh(options.mesh));
+  Module before;
+  if (options.check) before = module.clone();
+
+  PassContext context;
+  context.options.verify_each = options.verify_each;
+  const std::vector<PassTiming> timings =
+      run_passes(module, chosen_passes(options), context, options.run);
+  for (const Remark& remark : context.remarks) {
+    fmt::print(stderr, "{}: {} [{}]\n", remark.place, remark.text, remark.pass);
+  }
+  if (options.time_passes) print_timings(timings);
+  if (options.print || !options.output.empty() || !options.check) write_output(module, options);
+  return options.check ? check(before, module, options) : 0;
+}
+
+}  // namespace
+}  // namespace spmd
+
+int main(int argc, char** argv) {
+  const spmd::OptOptions options = spmd::parse_options(argc, argv);
+  try {
+    return spmd::run(options);
+  } catch (const spmd::UserError& error) {
+    fmt::print(stderr, "spmd-opt: {}\n", error.what());
+    return spmd::kFailed;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "spmd-opt: internal error: {}\n", error.what());
+    return spmd::kInternalError;
+  }
+}

@@ -1,0 +1,55 @@
+#include "launcher/spmd_opt/options.h"
+
+#include <cstdlib>
+
+#include <CLI/CLI.hpp>
+
+namespace spmd {
+namespace {
+
+void describe(CLI::App& app, OptOptions& options) {
+  app.add_option("file", options.input, "program: StableHLO text, HloModuleProto or module file");
+  app.add_option("--pass", options.passes, "passes to run, in this order (a,b,c)")->delimiter(',');
+  app.add_flag("--pipeline", options.pipeline, "run the compiler's own list of passes");
+  app.add_option("--stop-after", options.run.stop_after, "last pass to run");
+  app.add_option("--skip", options.run.skip, "passes not to run (a,b,c)")->delimiter(',');
+  app.add_option("--mesh", options.mesh, "sizes of the mesh axes: data=2,model=4");
+  app.add_flag("--print", options.print, "print the result (the default without -o)");
+  app.add_flag("--print-locations", options.print_locations, "print where each op came from");
+  app.add_flag("--elide-constants", options.elide_constants, "shorten large constants in print");
+  app.add_option("--emit", options.emit, "what to write: text or proto")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Emit>{{"text", Emit::kText}, {"proto", Emit::kProto}}));
+  app.add_option("-o,--output", options.output, "file to write");
+  app.add_option("--dump-dir", options.run.dump_dir, "folder for the module after every pass");
+  app.add_flag("--check", options.check,
+               "evaluate before and after on random inputs and print the largest difference");
+  app.add_option("--tolerance", options.tolerance, "largest difference that --check accepts");
+  app.add_option("--seed", options.seed, "seed of the random inputs");
+  app.add_flag("--check-changed", options.run.check_changed,
+               "fail when a pass misreports whether it changed the module");
+  app.add_flag("--verify-each,!--no-verify-each", options.verify_each,
+               "verify the module after every pass (on unless switched off)");
+  app.add_flag("--time-passes", options.time_passes, "print the time that each pass took");
+  app.add_flag("--list-passes", options.list_passes, "list the passes and stop");
+}
+
+}  // namespace
+
+OptOptions parse_options(int argc, char** argv) {
+  OptOptions options;
+  CLI::App app("spmd-opt: read a program, run passes on it, and print what came out");
+  describe(app, options);
+  try {
+    app.parse(argc, argv);
+    if (!options.list_passes && options.input.empty()) throw CLI::RequiredError("file");
+    if (options.pipeline && !options.passes.empty()) {
+      throw CLI::ValidationError("--pass", "cannot be combined with --pipeline");
+    }
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
+  }
+  return options;
+}
+
+}  // namespace spmd

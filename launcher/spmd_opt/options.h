@@ -1,0 +1,35 @@
+// Options of spmd-opt.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace spmd {
+
+enum class Emit { kText, kProto };
+
+struct OptOptions {
+  std::string input;
+  std::vector<std::string> passes;
+  bool pipeline = false;
+  PipelineOptions run;
+  bool verify_each = true;
+  std::string mesh;
+  bool print = false;
+  bool print_locations = false;
+  bool elide_constants = false;
+  Emit emit = Emit::kText;
+  std::string output;
+  bool time_passes = false;
+  bool list_passes = false;
+  bool check = false;
+  double tolerance = 1e-5;
+  uint64_t seed = 0;
+};
+
+// Parses the command line; prints help or a usage error and exits by itself.
+OptOptions parse_options(int argc, char** argv);
+
+}  // namespace spmd
