@@ -46,6 +46,9 @@ class FunctionComparer {
     for (size_t i = 0; i < a_.result_info.size(); ++i) {
       if (a_.result_info[i].name != b_.result_info[i].name)
         return at(fmt::format("name of result {}", i));
+      if (a_.result_info[i].global_shape != b_.result_info[i].global_shape) {
+        return at(fmt::format("global shape of result {}", i));
+      }
       if (!equal(a_.result_info[i].sharding, b_.result_info[i].sharding)) {
         return at(fmt::format("sharding of result {}", i));
       }

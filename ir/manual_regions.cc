@@ -48,7 +48,10 @@ class BlockRaiser {
   // Numbers the ops on local values and joins those that share one.
   void find_local_ops() {
     std::unordered_map<ValueId, size_t> owner;  // of local values
+    position_.assign(fn_.num_op_ids(), 0);
+    size_t position = 0;
     for_each_op(fn_, block_, [&](OpId id) {
+      position_[index_of(id)] = position++;
       const Op& op = fn_.op(id);
       const Boundary boundary = boundary_of(op);
       std::vector<size_t> sources;
@@ -121,6 +124,9 @@ class BlockRaiser {
     for (OpId id : region.enter) {
       const Value& local = fn_.value(fn_.op(id).results[0]);
       operands.push_back(fn_.op(id).operands[0]);
+      if (is_after(operands.back(), anchor)) {
+        fail(id, "this manual region needs a value that is computed from its own results");
+      }
       attrs.in_shardings.push_back(placement(operands.back()));
       if (attrs.manual_axes.empty() && local.sharding) attrs.manual_axes = local.sharding->manual;
     }
@@ -147,6 +153,54 @@ class BlockRaiser {
     for (OpId id : region.enter) fn_.erase_op(id);
   }
 
+  bool is_after(ValueId value, OpId anchor) const {
+    const OpId def = fn_.value(value).def;
+    return def != OpId::kNone && fn_.op(def).block == block_ && index_of(def) < position_.size() &&
+           position_[index_of(def)] > position_[index_of(anchor)];
+  }
+
+  // What the region uses from outside without a boundary: constants, which are made anew inside.
+  void take_in_constants(OpId manual, BlockId body) {
+    std::vector<bool> outer(fn_.num_block_ids(), false);
+    for (OpId at = manual; at != OpId::kNone; at = fn_.parent_op(at)) {
+      outer[index_of(fn_.op(at).block)] = true;
+    }
+    const OpId first = fn_.block(body).first;
+    if (first == OpId::kNone) return;
+    Builder builder = Builder::before(fn_, first);
+    ValueMap copies;
+    std::vector<OpId> users;
+    walk(fn_, body, [&](OpId id) { users.push_back(id); });
+    for (OpId id : users) {
+      for (size_t i = 0; i < fn_.op(id).operands.size(); ++i) {
+        const ValueId operand = fn_.op(id).operands[i];
+        if (!is_outer(operand, outer)) continue;
+        fn_.set_operand(id, i, copy_constant(operand, id, builder, copies, 0));
+      }
+    }
+  }
+
+  bool is_outer(ValueId value, const std::vector<bool>& outer) const {
+    const Value& found = fn_.value(value);
+    const BlockId home = found.def == OpId::kNone ? found.block : fn_.op(found.def).block;
+    return index_of(home) < outer.size() && outer[index_of(home)];
+  }
+
+  ValueId copy_constant(ValueId value, OpId user, Builder& builder, ValueMap& copies, int depth) {
+    constexpr int kLongestChain = 50;
+    const auto known = copies.find(value);
+    if (known != copies.end()) return known->second;
+    const Op* def = fn_.def(value);
+    if (def == nullptr || depth > kLongestChain || !def->regions.empty() ||
+        has_side_effect(def->code) || family_of(def->code) == OpFamily::kCollective) {
+      fail(user, "uses a global value where shapes are local");
+    }
+    const std::vector<ValueId> operands = def->operands;
+    for (ValueId operand : operands) copy_constant(operand, user, builder, copies, depth + 1);
+    clone_op(fn_, fn_.value(value).def, builder, copies);
+    return copies.at(value);
+  }
+
   void fill(const Region& region, OpId manual) {
     const BlockId body = fn_.add_region(manual);
     for (OpId id : region.enter) {
@@ -154,6 +208,7 @@ class BlockRaiser {
       fn_.replace_all_uses(local, fn_.add_block_argument(body, fn_.type(local)));
     }
     for (OpId id : region.inside) fn_.move_op(id, body, OpId::kNone);
+    take_in_constants(manual, body);
     std::vector<ValueId> returned;
     for (OpId id : region.leave) returned.push_back(fn_.op(id).operands[0]);
     fn_.insert_op(body, OpId::kNone, OpCode::kReturn, std::move(returned), {}, NoAttrs{},
@@ -163,6 +218,7 @@ class BlockRaiser {
   const Module& module_;
   Function& fn_;
   BlockId block_;
+  std::vector<size_t> position_;  // in the block, by op id
   std::vector<OpId> ops_;
   std::vector<size_t> parent_;
 };

@@ -1,6 +1,19 @@
 #include "ir/type.h"
 
+#include <algorithm>
+
 namespace spmd {
+
+bool is_valid(const TensorType& type) {
+  if (type.rank() > kMaxRank) return false;
+  int64_t most = kMaxTensorBytes / std::max<int64_t>(byte_size(type.dtype), 1);
+  for (int64_t size : type.shape) {
+    if (size < 0 && size != kDynamic) return false;
+    if (size > most) return false;
+    most /= std::max<int64_t>(size, 1);
+  }
+  return true;
+}
 
 std::string to_string(const TensorType& type) {
   std::string text = "tensor<";

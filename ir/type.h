@@ -31,6 +31,13 @@ struct TensorType {
   TensorType with_dtype(DType new_dtype) const { return {new_dtype, shape}; }
 };
 
+// What readers accept: at most this many dimensions and bytes, so that sizes never overflow.
+inline constexpr int64_t kMaxRank = 64;
+inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 50;
+
+// Sizes of 0 or more, or kDynamic, within the limits.
+bool is_valid(const TensorType& type);
+
 // "tensor<8x4xf32>"
 std::string to_string(const TensorType& type);
 

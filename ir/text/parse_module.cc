@@ -272,6 +272,13 @@ void Parser::check_returned(const std::vector<TensorType>& results, size_t posit
   }
 }
 
+std::optional<Dims> Parser::global_shape(const Dict& attributes) {
+  constexpr std::string_view kKey = "spmd.global_shape";
+  const AttributeReader from = reader(attributes, "global shape", 0);
+  if (from.find(kKey) == nullptr) return std::nullopt;
+  return from.integers(kKey);
+}
+
 // Names arguments as ArgumentInfo says: after the result that replaces them, else their location.
 void Parser::set_argument_info(const std::vector<Dict>& arguments,
                                const std::vector<std::string>& locations,
@@ -280,6 +287,7 @@ void Parser::set_argument_info(const std::vector<Dict>& arguments,
     ResultInfo info;
     info.name = reader(results[i], "result", 0).string_or("jax.result_info", "");
     info.sharding = sharding_of(results[i], fn_->type(fn_->results()[i]).rank());
+    info.global_shape = global_shape(results[i]);
     fn_->result_info.push_back(std::move(info));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -294,6 +302,7 @@ void Parser::set_argument_info(const std::vector<Dict>& arguments,
     }
     info.aliased_result = static_cast<int>(aliased);
     info.donated = from.boolean_or("jax.buffer_donor", false);
+    info.global_shape = global_shape(arguments[i]);
     if (aliased >= 0) info.name = fn_->result_info[static_cast<size_t>(aliased)].name;
     if (info.name.empty()) info.name = locations[i];
     info.name = from.string_or("spmd.name", info.name);

@@ -54,6 +54,9 @@ void Parser::parse_reduce(OpText& op, BlockId block) {
     parse_reducer(id, operands);
   }
   finish(op, id, std::move(results));
+  if (!reducer) return;
+  for_each_op(*fn_, fn_->op(id).regions[0],
+              [&](OpId inner) { fn_->op(inner).location = fn_->op(id).location; });
 }
 
 // Each pair of parentheses holds the two arguments of one operand; the region has all first ones,

@@ -4,14 +4,6 @@
 #include "support/error.h"
 
 namespace spmd::text {
-namespace {
-
-// Larger tensors than this many bytes are refused, so that sizes never overflow.
-constexpr int64_t kMostBytes = int64_t{1} << 50;
-constexpr size_t kMostDimensions = 64;
-
-}  // namespace
-
 TensorType Parser::parse_type() {
   scan_.skip_blanks();
   const size_t start = scan_.position();
@@ -33,20 +25,17 @@ TensorType Parser::parse_type() {
   if (!scan_.accept_word("tensor")) scan_.fail_expected("a tensor type");
   scan_.expect("<");
   TensorType type;
-  int64_t bytes = 1;
   while (true) {
     const size_t at = scan_.position();
     if (scan_.accept("?")) {
       type.shape.push_back(kDynamic);
     } else if (const auto size = scan_.accept_integer()) {
       if (*size < 0) scan_.fail(at, "a size is negative");
-      bytes *= std::max<int64_t>(*size, 1);
-      if (*size > kMostBytes || bytes > kMostBytes) scan_.fail(at, "this tensor is too large");
       type.shape.push_back(*size);
     } else {
       break;
     }
-    if (type.shape.size() > kMostDimensions) scan_.fail(at, "this tensor has too many dimensions");
+    if (type.rank() > kMaxRank) scan_.fail(at, "this tensor has too many dimensions");
     scan_.expect("x");
   }
   const size_t at = scan_.position();
@@ -66,6 +55,7 @@ TensorType Parser::parse_type() {
   }
   if (scan_.accept(",")) skip_balanced();  // an encoding
   scan_.expect(">");
+  if (!is_valid(type)) scan_.fail(start, "this tensor is too large");
   return type;
 }
 

@@ -68,6 +68,7 @@ class Parser {
   void set_argument_info(const std::vector<Dict>& arguments,
                          const std::vector<std::string>& locations,
                          const std::vector<Dict>& results);
+  std::optional<Dims> global_shape(const Dict& attributes);
   void check_returned(const std::vector<TensorType>& results, size_t position);
   void resolve_calls();
 

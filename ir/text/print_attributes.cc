@@ -6,15 +6,6 @@
 namespace spmd::text {
 namespace {
 
-std::string array(const Dims& values) {
-  if (values.empty()) return "array<i64>";
-  std::string text = "array<i64: ";
-  for (size_t i = 0; i < values.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(values[i]);
-  }
-  return text + ">";
-}
-
 // Rows of equal width as a tensor.
 std::string rows_text(const std::vector<std::vector<int64_t>>& rows) {
   size_t width = 0;
@@ -67,7 +58,7 @@ std::string gather(const GatherAttrs& a) {
           .list("start_index_map", a.start_index_map)
           .number("index_vector_dim", a.index_vector_dim)
           .take(),
-      boolean(a.indices_are_sorted), array(a.slice_sizes));
+      boolean(a.indices_are_sorted), array_text(a.slice_sizes));
 }
 
 std::string scatter(const ScatterAttrs& a) {
@@ -88,11 +79,11 @@ std::string scatter(const ScatterAttrs& a) {
 
 std::string window(const WindowAttrs& a, bool dilations) {
   std::string text;
-  if (dilations) text = fmt::format("base_dilations = {}, ", array(a.base_dilation));
+  if (dilations) text = fmt::format("base_dilations = {}, ", array_text(a.base_dilation));
   text += fmt::format("padding = {}, ", padding(a.pad_low, a.pad_high));
-  if (dilations) text += fmt::format("window_dilations = {}, ", array(a.window_dilation));
-  return text +
-         fmt::format("window_dimensions = {}, window_strides = {}", array(a.size), array(a.stride));
+  if (dilations) text += fmt::format("window_dilations = {}, ", array_text(a.window_dilation));
+  return text + fmt::format("window_dimensions = {}, window_strides = {}", array_text(a.size),
+                            array_text(a.stride));
 }
 
 std::string pairs_text(const CollectivePermuteAttrs& attrs) {
@@ -103,6 +94,15 @@ std::string pairs_text(const CollectivePermuteAttrs& attrs) {
 }
 
 }  // namespace
+
+std::string array_text(const Dims& values) {
+  if (values.empty()) return "array<i64>";
+  std::string text = "array<i64: ";
+  for (size_t i = 0; i < values.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(values[i]);
+  }
+  return text + ">";
+}
 
 std::string list_text(const Dims& values) {
   std::string text = "[";

@@ -97,6 +97,7 @@ void Printer::print_argument(const Function& fn, size_t index) {
       if (result < fn.result_info.size()) implied = fn.result_info[result].name;
     }
     if (info.donated) entries.add("jax.buffer_donor = true");
+    if (info.global_shape) entries.add("spmd.global_shape = " + array_text(*info.global_shape));
     if (info.name != implied) {
       if (implied.empty()) {
         location = fmt::format(" loc(\"{}\")", escape(info.name));
@@ -117,6 +118,7 @@ void Printer::print_result(const Function& fn, size_t index) {
     entries.add(fmt::format("jax.result_info = \"{}\"", escape(info.name)));
   }
   if (info.sharding) entries.add("sdy.sharding = #sdy.sharding" + sharding(*info.sharding));
+  if (info.global_shape) entries.add("spmd.global_shape = " + array_text(*info.global_shape));
   out_ += entries.take();
 }
 

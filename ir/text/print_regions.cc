@@ -43,6 +43,15 @@ void Printer::print_region(BlockId block, int depth, bool with_header) {
   out_ += indent + "}";
 }
 
+namespace {
+
+bool same_location(const Op& a, const Op& b) {
+  if (!a.location || !b.location) return a.location == b.location;
+  return *a.location == *b.location;
+}
+
+}  // namespace
+
 // The op that a region of two scalars applies to its arguments in order, if it does nothing else.
 std::optional<OpCode> Printer::short_reducer(const Op& op) const {
   if (op.operands.size() != 2 || op.results.size() != 1 || op.regions.size() != 1) {
@@ -58,6 +67,9 @@ std::optional<OpCode> Printer::short_reducer(const Op& op) const {
   if (applied.operands != block.args || applied.results.size() != 1 ||
       returned.operands != applied.results || !std::holds_alternative<NoAttrs>(applied.attrs) ||
       !applied.regions.empty() || fn_->value(applied.results[0]).sharding != nullptr) {
+    return std::nullopt;
+  }
+  if (options_.locations && !(same_location(applied, op) && same_location(returned, op))) {
     return std::nullopt;
   }
   // Reading fills the region with scalars of the result's element type.

@@ -16,6 +16,8 @@ std::string literal_text(const Literal& literal, bool elide_large = false);
 
 // "[1, 2]"
 std::string list_text(const Dims& values);
+// "array<i64: 1, 2>"
+std::string array_text(const Dims& values);
 
 // What follows "@": quoted where the name needs it.
 std::string symbol(std::string_view name);

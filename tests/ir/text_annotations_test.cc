@@ -1,0 +1,180 @@
+// Shardings, meshes, names and locations in text.
+#include "tests/ir/text_testing.h"
+
+namespace spmd::testing {
+namespace {
+
+const Op& first_op(const Module& module) {
+  const Function& fn = module.main();
+  return fn.op(fn.block(fn.body()).first);
+}
+
+std::string sharding_of(const Module& module, ValueId value) {
+  const ShardingRef& sharding = module.main().value(value).sharding;
+  return sharding ? sharding->to_string(module.mesh) : "none";
+}
+
+TEST(TextAnnotations, MeshIsDerivedFromHloShardings) {
+  const Module module = parse(R"(
+module @m attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%a: tensor<8x4xf32> {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0)}"},
+                         %b: tensor<8x4xf32> {mhlo.sharding = "{replicated}"},
+                         %c: tensor<8xf32> {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}"})
+      -> (tensor<8x4xf32> {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0)}"}) {
+    %0 = stablehlo.custom_call @Sharding(%a) {backend_config = "unspecified_dims=[1]", mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %1:2 = stablehlo.optimization_barrier %0, %b {mhlo.sharding = "{{replicated}, {devices=[2,1,4]<=[8] last_tile_dim_replicate}}"} : tensor<8x4xf32>, tensor<8x4xf32>
+    return %1#0 : tensor<8x4xf32>
+  }
+})");
+  EXPECT_EQ(module.mesh.to_string(), "axis_0=2,axis_1=4");
+  const Function& fn = module.main();
+  EXPECT_EQ(sharding_of(module, fn.arguments()[0]), R"([{"axis_1"}, {"axis_0"}])");
+  EXPECT_EQ(sharding_of(module, fn.arguments()[1]), "[{}, {}]");
+  EXPECT_EQ(sharding_of(module, fn.arguments()[2]), R"([{"axis_1"}])");
+  EXPECT_EQ(fn.result_info[0].sharding->to_string(module.mesh), R"([{"axis_1"}, {"axis_0"}])");
+  const Op& constraint = first_op(module);
+  EXPECT_EQ(constraint.code, OpCode::kShardingConstraint);
+  EXPECT_EQ(constraint.as<ReshardAttrs>().sharding.to_string(module.mesh), R"([{"axis_0"}, {?}])");
+  EXPECT_EQ(sharding_of(module, fn.op(constraint.next).results[1]), R"([{"axis_0"}, {}])");
+  expect_round_trips(module);
+}
+
+TEST(TextAnnotations, ManualRegionsOfGspmd) {
+  const Module module = parse(R"(
+module @m attributes {mhlo.num_partitions = 4 : i32} {
+  func.func public @main(%a: tensor<8x4xf32> {mhlo.sharding = "{devices=[4,1]<=[4]}"}) -> tensor<8x4xf32> {
+    %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[4,1]<=[4]}"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x4xf32>) -> tensor<2x4xf32>
+    %2 = call @body(%1) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %3 = stablehlo.custom_call @Sharding(%2) {mhlo.sharding = "{manual}"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=[4,1]<=[4]}"} : (tensor<2x4xf32>) -> tensor<8x4xf32>
+    return %4 : tensor<8x4xf32>
+  }
+  func.func private @body(%a: tensor<2x4xf32>) -> tensor<2x4xf32> {
+    %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %9 = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %9 : tensor<f32>
+    }) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    return %0 : tensor<2x4xf32>
+  }
+})");
+  expect_round_trips(module);
+  EXPECT_EQ(print_stablehlo(module),
+            R"(module @m attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["axis_0"=4]>
+  func.func public @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}, {}]>}) -> (tensor<8x4xf32>) {
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{"axis_0"}, {}]> : tensor<8x4xf32>
+    %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"axis_0"}, {}]>] out_shardings=[<@mesh, [{"axis_0"}, {}]>] manual_axes={"axis_0"} (%arg1: tensor<2x4xf32>) {
+      %2 = func.call @body(%arg1) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+      sdy.return %2 : tensor<2x4xf32>
+    } {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"axis_0"}, {}]>]>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    return %1 : tensor<8x4xf32>
+  }
+  func.func private @body(%arg0: tensor<2x4xf32>) -> (tensor<2x4xf32>) {
+    %0 = "stablehlo.all_reduce"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "axis_0">]>, use_global_device_ids}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %1 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    return %0 : tensor<2x4xf32>
+  }
+}
+)");
+}
+
+TEST(TextAnnotations, OtherMeshes) {
+  const Module module = parse(R"(
+module @m {
+  sdy.mesh @empty = <[]>
+  sdy.mesh @maximal = <[], device_ids=[1]>
+  sdy.mesh @first = <["x"=2, "y"=2]>
+  sdy.mesh @flat = <["all"=4]> {stablehlo.mesh = {axes = [{name = "all", size = 4 : i64}]}}
+  func.func public @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@flat, [{"all"}, {?}]>},
+                         %b: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@empty, [{}, {}]>},
+                         %c: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<mesh<["p"=2, "q"=2]>, [{"q"}, {}]>}) {
+    return
+  }
+})");
+  EXPECT_EQ(module.mesh.to_string(), "x=2,y=2");
+  EXPECT_EQ(module.mesh_name, "first");
+  const Function& fn = module.main();
+  EXPECT_EQ(sharding_of(module, fn.arguments()[0]), R"([{"x", "y"}, {?}])");
+  EXPECT_EQ(sharding_of(module, fn.arguments()[1]), "[{}, {}]");
+  EXPECT_EQ(sharding_of(module, fn.arguments()[2]), R"([{"y"}, {}])");
+  expect_round_trips(module);
+}
+
+TEST(TextAnnotations, ShardingsInFrontendAttributes) {
+  const Module module = parse(R"(
+module @m attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2, \22b\22=2]>}"}} {
+  func.func public @main(%a: tensor<8xf32> {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@mesh, [{\22b\22}]>"}, mhlo.sharding = "{devices=[2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"}) -> tensor<8xf32> {
+    %0 = stablehlo.abs %a {mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding_per_value<[<@mesh, [{\22a\22, ?}]>]>"}} : tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+})");
+  EXPECT_EQ(sharding_of(module, module.main().arguments()[0]), R"([{"b"}])");
+  EXPECT_EQ(sharding_of(module, first_op(module).results[0]), R"([{"a", ?}])");
+}
+
+TEST(TextAnnotations, NamesOfArguments) {
+  const Module module = parse(R"(
+func.func public @main(%a: tensor<f32> {tf.aliasing_output = 0 : i32} loc("not me"), %b: tensor<f32> loc("batch['x']"(#loc1)), %c: tensor<f32> {jax.buffer_donor = true} loc("f.py":1:2), %d: tensor<f32> {tf.aliasing_output = 1 : i32, spmd.name = "mine"})
+    -> (tensor<f32> {jax.result_info = "result[0].params"}, tensor<f32> {jax.result_info = "result[1]"}) {
+  return %a, %d : tensor<f32>, tensor<f32>
+}
+#loc1 = loc("g.py":7:1)
+)");
+  const auto& info = module.main().argument_info;
+  EXPECT_EQ(info[0].name, "result[0].params");
+  EXPECT_EQ(info[1].name, "batch['x']");
+  EXPECT_EQ(info[2].name, "");
+  EXPECT_TRUE(info[2].donated);
+  EXPECT_EQ(info[3].name, "mine");
+  EXPECT_EQ(module.main().result_info[1].name, "result[1]");
+  expect_round_trips(module);
+}
+
+TEST(TextAnnotations, Locations) {
+  const Module module = parse(R"(#loc1 = loc("a.py":12:3)
+module @m {
+  func.func public @main(%a: tensor<f32>) -> tensor<f32> {
+    %0 = stablehlo.abs %a : tensor<f32> loc(#loc2)
+    %1 = stablehlo.abs %0 : tensor<f32> loc("mul"(callsite("f"("b.py":5:1 to :9) at #loc1)))
+    %2 = stablehlo.abs %1 : tensor<f32> loc(fused<"x">["only name", #loc1])
+    %3 = stablehlo.abs %2 : tensor<f32> loc(unknown)
+    return %3 : tensor<f32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("jit(f)/abs"(#loc1))
+)");
+  const Function& fn = module.main();
+  std::vector<std::string> found;
+  for_each_op(fn, fn.body(), [&](OpId id) { found.push_back(fn.op(id).location->to_string()); });
+  EXPECT_EQ(found, (std::vector<std::string>{"jit(f)/abs (a.py:12)", "mul (b.py:5)",
+                                             "only name (a.py:12)", "test.mlir:7", "test.mlir:8"}));
+  expect_round_trips(module);
+}
+
+TEST(TextAnnotations, GlobalShapesOfLocalPrograms) {
+  const Module module = parse(main_text(
+      R"((%a: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>, spmd.global_shape = array<i64: 7, 4>}) -> (tensor<f32> {spmd.global_shape = array<i64>}))",
+      "    %0 = stablehlo.constant dense<0.0> : tensor<f32>\n    return %0 : tensor<f32>"));
+  EXPECT_EQ(module.main().argument_info[0].global_shape, (Dims{7, 4}));
+  EXPECT_EQ(module.main().result_info[0].global_shape, Dims{});
+  expect_round_trips(module);
+}
+
+TEST(TextAnnotations, OneOpForMessages) {
+  const Module module = parse(main_text("(%a: tensor<4xf32>, %z: tensor<f32>) -> tensor<f32>", R"(
+    %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>)"));
+  const Function& fn = module.main();
+  EXPECT_EQ(print_op(module, fn, fn.block(fn.body()).first),
+            "%v5 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = "
+            "[0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>");
+}
+
+}  // namespace
+}  // namespace spmd::testing
