@@ -5,6 +5,7 @@
 #include "ir/builder.h"
 #include "passes/partition/assignment.h"
 #include "passes/partition/op_cost.h"
+#include "passes/partition/recompute.h"
 #include "passes/partition/reshard_costs.h"
 #include "sharding/propagation/propagation.h"
 #include "support/error.h"
@@ -19,7 +20,12 @@ class ReshardInserter {
         fn_(module.main()),
         context_(context),
         atoms_(module.mesh),
-        costs_(atoms_, context.options.cost) {}
+        costs_(atoms_, context.options.cost),
+        recompute_(fn_, atoms_, costs_, context.options.cost,
+                   [this](ValueId value) { return placement(value); },
+                   [this](ValueId value, const Placement& target) {
+                     return find_version(value, target) != nullptr;
+                   }) {}
 
   bool run() {
     read_placements();
@@ -63,6 +69,7 @@ class ReshardInserter {
   PassContext& context_;
   AtomTable atoms_;
   ReshardCosts costs_;
+  RecomputePlanner recompute_;
   std::vector<Placement> placements_;
   std::unordered_map<ValueId, std::vector<Version>> versions_;
   bool changed_ = false;
@@ -151,18 +158,14 @@ double ReshardInserter::cost_of(OpId id, const FactorRule& rule,
   for (size_t i = 0; i < op.operands.size(); ++i) {
     const ValueId operand = op.operands[i];
     if (is_free_source(fn_, operand)) continue;
-    const Placement target = needed(rule, i, assignment);
-    if (target == placement(operand) || find_version(operand, target) != nullptr) continue;
-    seconds += costs_.seconds(fn_.type(operand), placement(operand), target);
+    seconds += recompute_.best(operand, needed(rule, i, assignment), op.block).seconds;
   }
   for (size_t i = 0; i < op.results.size(); ++i) {
     if (is_free_source(fn_, op.results[i])) continue;
     seconds += costs_.seconds(fn_.type(op.results[i]), produced(rule, i, assignment),
                               placement(op.results[i]));
   }
-  double parallel = 1;
-  for (const AtomList& axes : assignment.axes) parallel *= static_cast<double>(atoms_.extent(axes));
-  return seconds + op_seconds(fn_, op, context_.options.cost) / parallel;
+  return seconds + op_seconds(fn_, op, rule, assignment, atoms_, context_.options.cost);
 }
 
 FactorAssignment ReshardInserter::choose(OpId id, const FactorRule& rule) {
@@ -195,11 +198,14 @@ FactorAssignment ReshardInserter::choose(OpId id, const FactorRule& rule) {
     add_candidate(std::move(candidate));
   }
   if (candidates.empty()) return {std::vector<AtomList>(rule.factors.size())};
-  // Where a result would be partial, every device may as well do all of it on gathered operands.
-  if (!partial_axes(rule, candidates[0]).empty()) {
+  // Where a result would be partial, every device may as well do all of it on gathered operands;
+  // not where that multiplies much work, nor in a loop, out of which a reduction may move.
+  const bool cheap = op.code != OpCode::kDotGeneral && op.code != OpCode::kConvolution;
+  if (cheap && op.block == fn_.body() && !partial_axes(rule, candidates[0]).empty()) {
     add_candidate({std::vector<AtomList>(rule.factors.size())});
   }
   if (candidates.size() == 1) return candidates[0];
+  recompute_.clear();
   size_t best = 0;
   double best_cost = cost_of(id, rule, candidates[0]);
   for (size_t i = 1; i < candidates.size(); ++i) {

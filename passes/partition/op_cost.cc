@@ -5,8 +5,36 @@
 #include "sharding/propagation/propagation.h"
 
 namespace spmd {
+namespace {
 
-double op_seconds(const Function& fn, const Op& op, const CostModel& cost) {
+// Share of its results that an elementwise op or reduction moves through memory; the rest, and its
+// operands, stay within the fused kernel that it becomes part of.
+constexpr double kFusedTraffic = 0.25;
+
+// FLOPs of the whole op, where it is one whose arithmetic may outweigh its memory traffic.
+double contraction_flops(const Function& fn, const Op& op) {
+  if (op.code == OpCode::kDotGeneral) {
+    double depth = 1;
+    for (int64_t dim : op.as<DotAttrs>().lhs_contracting) {
+      depth *= static_cast<double>(fn.type(op.operands[0]).dim(dim));
+    }
+    return 2 * static_cast<double>(fn.type(op.results[0]).num_elements()) * depth;
+  }
+  if (op.code == OpCode::kConvolution) {
+    const TensorType& kernel = fn.type(op.operands[1]);
+    const int64_t features = kernel.dim(op.as<ConvolutionAttrs>().kernel_output_feature);
+    return 2 * static_cast<double>(fn.type(op.results[0]).num_elements()) *
+           static_cast<double>(kernel.num_elements()) /
+           static_cast<double>(std::max<int64_t>(1, features));
+  }
+  return 0;
+}
+
+}  // namespace
+
+double op_seconds(const Function& fn, const Op& op, const FactorRule& rule,
+                  const FactorAssignment& assignment, const AtomTable& atoms,
+                  const CostModel& cost) {
   switch (op.code) {
     case OpCode::kConstant:
     case OpCode::kIota:
@@ -15,30 +43,24 @@ double op_seconds(const Function& fn, const Op& op, const CostModel& cost) {
     default: break;
   }
   double bytes = 0;
-  for (ValueId operand : op.operands) {
-    if (!is_free_source(fn, operand)) bytes += static_cast<double>(fn.type(operand).num_bytes());
-  }
-  double elements = 0;
-  for (ValueId result : op.results) {
-    bytes += static_cast<double>(fn.type(result).num_bytes());
-    elements += static_cast<double>(fn.type(result).num_elements());
-  }
-  double seconds = bytes / cost.memory_bandwidth;
-  if (op.code == OpCode::kDotGeneral) {
-    double depth = 1;
-    for (int64_t dim : op.as<DotAttrs>().lhs_contracting) {
-      depth *= static_cast<double>(fn.type(op.operands[0]).dim(dim));
+  const auto add = [&](const TensorFactors& tensor, ValueId value) {
+    if (is_free_source(fn, value)) return;
+    double shards = 1;
+    for (const AtomList& dim : place(rule, tensor, assignment, atoms).dims) {
+      shards *= static_cast<double>(atoms.extent(dim));
     }
-    seconds = std::max(seconds, 2 * elements * depth / cost.flops_per_second);
-  } else if (op.code == OpCode::kConvolution) {
-    const TensorType& kernel = fn.type(op.operands[1]);
-    const double depth =
-        static_cast<double>(kernel.num_elements()) /
-        static_cast<double>(
-            std::max<int64_t>(1, kernel.dim(op.as<ConvolutionAttrs>().kernel_output_feature)));
-    seconds = std::max(seconds, 2 * elements * depth / cost.flops_per_second);
+    bytes += static_cast<double>(fn.type(value).num_bytes()) / shards;
+  };
+  for (size_t i = 0; i < op.results.size(); ++i) add(rule.results[i], op.results[i]);
+  if (family_of(op.code) == OpFamily::kElementwise || op.code == OpCode::kReduce) {
+    bytes *= kFusedTraffic;
+  } else {
+    for (size_t i = 0; i < op.operands.size(); ++i) add(rule.operands[i], op.operands[i]);
   }
-  return seconds;
+  double parallel = 1;
+  for (const AtomList& axes : assignment.axes) parallel *= static_cast<double>(atoms.extent(axes));
+  return std::max(bytes / cost.memory_bandwidth,
+                  contraction_flops(fn, op) / parallel / cost.flops_per_second);
 }
 
 }  // namespace spmd
