@@ -72,11 +72,14 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   PassContext context;
   context.options = options;
   const std::vector<Pass> passes = compile_pipeline(options);
-  // The program's FLOPs with padding, before it is cut into ranks.
-  double global_flops = 0;
+  // The program's work with padding, before it is cut into ranks.
+  double global_flops = 0, global_operations = 0;
   const auto inspect = std::move(pipeline.after_pass);
   pipeline.after_pass = [&](const Pass& pass, const Module& after) {
-    if (pass.name == "pad_uneven") global_flops = flops(after);
+    if (pass.name == "pad_uneven") {
+      global_flops = contraction_flops(after);
+      global_operations = flops(after);
+    }
     if (inspect) inspect(pass, after);
   };
   result.passes = run_passes(module, passes, context, pipeline);
@@ -89,9 +92,13 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   plan::Statistics& statistics = *result.plan.mutable_statistics();
   fill_collectives(result.collectives, statistics);
   statistics.set_full_rematerializations(context.full_rematerializations);
-  statistics.set_flops_per_rank(flops(module));
-  const double share = global_flops / static_cast<double>(module.mesh.num_devices());
-  statistics.set_replicated_flops(share > 0 ? statistics.flops_per_rank() / share : 1);
+  const auto over_share = [&](double per_rank, double global) {
+    return global > 0 ? per_rank * static_cast<double>(module.mesh.num_devices()) / global : 1;
+  };
+  statistics.set_flops_per_rank(contraction_flops(module));
+  result.replicated_flops = over_share(statistics.flops_per_rank(), global_flops);
+  result.replicated_operations = over_share(flops(module), global_operations);
+  statistics.set_replicated_flops(result.replicated_flops);
   result.compile_ms = milliseconds_since(start);
   statistics.set_compile_ms(result.compile_ms);
   result.full_rematerializations = context.full_rematerializations;

@@ -16,6 +16,10 @@ struct CompileResult {
   std::vector<Remark> remarks;
   std::vector<CollectiveUse> collectives;
   int64_t full_rematerializations = 0;
+  // Work per rank over global work divided by ranks, padding apart; 1 is none replicated. Of
+  // contractions and convolutions (plan.statistics has it too), and of every op.
+  double replicated_flops = 1;
+  double replicated_operations = 1;
   double compile_ms = 0;
 };
 

@@ -47,7 +47,8 @@ double of_sort(const Function& fn, const Op& op) {
 
 class Counter {
  public:
-  explicit Counter(const Module& module) : module_(module) {}
+  Counter(const Module& module, bool contractions_only)
+      : module_(module), contractions_only_(contractions_only) {}
 
   double block(const Function& fn, BlockId id) {
     double sum = 0;
@@ -57,14 +58,18 @@ class Counter {
 
   double op(const Function& fn, OpId id) {
     const Op& op = fn.op(id);
-    switch (family_of(op.code)) {
+    const OpFamily family = family_of(op.code);
+    if (contractions_only_ && family != OpFamily::kControlFlow &&
+        family != OpFamily::kCollective) {
+      return contraction_flops(fn, op);
+    }
+    switch (family) {
       case OpFamily::kElementwise:
         // Converting is moving data.
         return op.code == OpCode::kConvert ? 0 : elements(fn, op.results[0]);
       case OpFamily::kContraction:
-        return of_dot(fn, op);
       case OpFamily::kConvolution:
-        return of_convolution(fn, op);
+        return contraction_flops(fn, op);
       case OpFamily::kReduction:
         return elements(fn, op.operands[0]);
       case OpFamily::kWindow:
@@ -78,7 +83,7 @@ class Counter {
       case OpFamily::kControlFlow:
         return control_flow(fn, id);
       case OpFamily::kCollective:
-        return op.code == OpCode::kManualComputation ? block(fn, op.regions[0]) : 0;
+        return op.code == OpCode::kManualComputation ? manual(fn, op) : 0;
       case OpFamily::kShape:
         return 0;
     }
@@ -86,6 +91,11 @@ class Counter {
   }
 
  private:
+  double manual(const Function& fn, const Op& op) {
+    const AxisList& axes = op.as<ManualComputationAttrs>().manual_axes;
+    return static_cast<double>(axes_size(axes, module_.mesh)) * block(fn, op.regions[0]);
+  }
+
   double control_flow(const Function& fn, OpId id) {
     const Op& op = fn.op(id);
     switch (op.code) {
@@ -118,18 +128,29 @@ class Counter {
   }
 
   const Module& module_;
+  const bool contractions_only_;
   std::unordered_map<int, double> functions_;
 };
 
 }  // namespace
 
+double contraction_flops(const Function& fn, const Op& op) {
+  if (op.code == OpCode::kDotGeneral) return of_dot(fn, op);
+  if (op.code == OpCode::kConvolution) return of_convolution(fn, op);
+  return 0;
+}
+
+double contraction_flops(const Module& module) {
+  return Counter(module, /*contractions_only=*/true).block(module.main(), module.main().body());
+}
+
 double flops(const Module& module) {
   const Function& main = module.main();
-  return Counter(module).block(main, main.body());
+  return Counter(module, /*contractions_only=*/false).block(main, main.body());
 }
 
 double flops(const Module& module, const Function& fn, OpId id) {
-  return Counter(module).op(fn, id);
+  return Counter(module, /*contractions_only=*/false).op(fn, id);
 }
 
 }  // namespace spmd

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "passes/analysis/flops.h"
 #include "sharding/propagation/propagation.h"
 
 namespace spmd {
@@ -10,25 +11,6 @@ namespace {
 // Share of its results that an elementwise op or reduction moves through memory; the rest, and its
 // operands, stay within the fused kernel that it becomes part of.
 constexpr double kFusedTraffic = 0.25;
-
-// FLOPs of the whole op, where it is one whose arithmetic may outweigh its memory traffic.
-double contraction_flops(const Function& fn, const Op& op) {
-  if (op.code == OpCode::kDotGeneral) {
-    double depth = 1;
-    for (int64_t dim : op.as<DotAttrs>().lhs_contracting) {
-      depth *= static_cast<double>(fn.type(op.operands[0]).dim(dim));
-    }
-    return 2 * static_cast<double>(fn.type(op.results[0]).num_elements()) * depth;
-  }
-  if (op.code == OpCode::kConvolution) {
-    const TensorType& kernel = fn.type(op.operands[1]);
-    const int64_t features = kernel.dim(op.as<ConvolutionAttrs>().kernel_output_feature);
-    return 2 * static_cast<double>(fn.type(op.results[0]).num_elements()) *
-           static_cast<double>(kernel.num_elements()) /
-           static_cast<double>(std::max<int64_t>(1, features));
-  }
-  return 0;
-}
 
 }  // namespace
 
