@@ -5,6 +5,7 @@
 #include <map>
 
 #include "runtime/placement.h"
+#include "sharding/spec/axis_names.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -110,7 +111,7 @@ class CollectiveKernel : public cpu::Kernel {
     find_group(collective, mesh);
     make_bundles(collective, plan);
     record->kind = plan::kind_name(kind_);
-    record->axes = axes_text(axes_of(collective.axes()), mesh);
+    record->axes = axis_names(axes_of(collective.axes()), mesh);
     record->op = op_;
     int64_t workspace = 0;
     for (const Bundle& bundle : bundles_) {

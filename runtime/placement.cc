@@ -48,16 +48,6 @@ AxisList axes_of(const plan::AxisList& list) {
   return axes;
 }
 
-std::string axes_text(const AxisList& axes, const Mesh& mesh) {
-  std::string text;
-  for (const AxisRef& axis : axes) {
-    if (!text.empty()) text += ',';
-    text += mesh.axes()[static_cast<size_t>(axis.axis)].name;
-    if (!axis.is_full()) text += ":(" + std::to_string(axis.pre) + ")" + std::to_string(axis.size);
-  }
-  return text;
-}
-
 Block block_of(const plan::Placement& placement, const Mesh& mesh, int64_t device) {
   const std::vector<int64_t> coordinates = mesh.coordinates_of(device);
   Block block;

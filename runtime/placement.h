@@ -12,8 +12,6 @@ namespace spmd {
 
 Mesh mesh_of(const plan::Plan& plan);
 AxisList axes_of(const plan::AxisList& list);
-// "data,model", "model:(1)2" for a sub-axis.
-std::string axes_text(const AxisList& axes, const Mesh& mesh);
 
 // A box of the global tensor, and how much of the local block it fills; the rest is padding.
 struct Block {

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "ir/analysis/trip_count.h"
+#include "sharding/spec/axis_names.h"
 
 namespace spmd {
 namespace {
@@ -29,16 +28,6 @@ class Collector {
     });
   }
 
-  std::string axes_text(const AxisList& axes) const {
-    std::string text;
-    for (const AxisRef& axis : axes) {
-      if (!text.empty()) text += ",";
-      text += module_.mesh.axes()[static_cast<size_t>(axis.axis)].name;
-      if (!axis.is_full()) text += fmt::format(":({}){}", axis.pre, axis.size);
-    }
-    return text;
-  }
-
   void record(OpId id, CollectiveKind kind, const std::string& axes, int64_t ranks, int64_t bytes,
               int64_t times) {
     if (ranks <= 1) return;
@@ -52,7 +41,7 @@ class Collector {
     const int64_t ranks = groups.is_explicit()
                               ? static_cast<int64_t>(groups.explicit_groups[0].size())
                               : axes_size(groups.axes, module_.mesh);
-    record(id, kind, groups.is_explicit() ? "explicit" : axes_text(groups.axes), ranks, bytes,
+    record(id, kind, groups.is_explicit() ? "explicit" : axis_names(groups.axes, module_.mesh), ranks, bytes,
            times);
   }
 
@@ -87,7 +76,7 @@ class Collector {
             attrs.source_target_pairs.begin(), attrs.source_target_pairs.end(),
             [](const auto& pair) { return pair.first != pair.second; });
         return record(id, CollectiveKind::kPermute,
-                      attrs.axes.empty() ? "explicit" : axes_text(attrs.axes), moves ? 2 : 1,
+                      attrs.axes.empty() ? "explicit" : axis_names(attrs.axes, module_.mesh), moves ? 2 : 1,
                       operand_bytes(), times);
       }
       default: return;
