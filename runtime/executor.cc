@@ -129,7 +129,7 @@ void Executor::set_argument(int index, const TensorView& global, const std::stri
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
   const std::vector<int64_t> shape = plan::dims_of(placement.global_shape());
-  if (global.dtype != placement.dtype() || global.shape != shape)
+  if (global.dtype != placement.dtype() || !holds_shape(global.shape, shape))
     throw UserError(
         source,
         fmt::format("holds {} for {}, which is {}", describe(global.dtype, global.shape),

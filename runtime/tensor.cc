@@ -16,6 +16,10 @@ T read(const std::byte* data) {
 
 }  // namespace
 
+bool holds_shape(const std::vector<int64_t>& found, const std::vector<int64_t>& expected) {
+  return found == expected || (expected.empty() && found == std::vector<int64_t>{1});
+}
+
 std::string describe(plan::DType dtype, const std::vector<int64_t>& shape) {
   std::string text(plan::dtype_name(dtype));
   text += '[';

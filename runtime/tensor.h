@@ -32,6 +32,10 @@ struct Tensor {
   TensorView view() const { return {dtype, shape, bytes.data()}; }
 };
 
+// Whether a tensor of shape `found` holds a value of shape `expected`: equal, or one element for a
+// scalar, as exporters write it whose tensors have at least one dimension.
+bool holds_shape(const std::vector<int64_t>& found, const std::vector<int64_t>& expected);
+
 // "f32[8,4]"
 std::string describe(plan::DType dtype, const std::vector<int64_t>& shape);
 
