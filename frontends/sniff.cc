@@ -79,7 +79,8 @@ Format sniff_text(std::string_view bytes) {
   if (text.starts_with("HloModule")) return Format::kHloText;
   const std::string_view head = bytes.substr(0, 4096);
   const bool printable = std::all_of(head.begin(), head.end(), [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\r' || c == '\t';
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte >= 0x20 && byte < 0xf8) || c == '\n' || c == '\r' || c == '\t';
   });
   return printable ? Format::kText : Format::kUnknown;
 }

@@ -54,8 +54,8 @@ void top_k(Emitter& emitter, const Instruction& instruction, OpCode) {
   emitter.require(instruction, types.size() == 2 && types[0].rank() > 0,
                   "does not give values and indices");
   std::string config = instruction.backend_config();
-  for (const auto& [key, value] : instruction.frontend_attributes().map()) {
-    config += " " + key + " " + value;
+  for (const auto& entry : instruction.frontend_attributes().map()) {
+    config += " " + entry.key() + " " + entry.value();
   }
   const bool smallest = config.find("largest = false") != std::string::npos ||
                         config.find("largest=false") != std::string::npos ||

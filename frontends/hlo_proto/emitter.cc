@@ -33,7 +33,7 @@ int ModuleContext::function_of(const Computation& computation) {
 
 std::string ModuleContext::place(const Instruction& instruction) {
   std::string text = fmt::format("{}: {} \"{}\"", source, instruction.opcode(), instruction.name());
-  if (const LocationRef location = locations.of(instruction.metadata())) {
+  if (const LocationRef location = locations.find(instruction.metadata())) {
     text += fmt::format(" at {}", location->to_string());
   }
   return text;
@@ -85,7 +85,7 @@ std::vector<ValueId> Emitter::run(const std::vector<std::vector<ValueId>>& argum
 void Emitter::emit(int number) {
   const Instruction& instruction = computation_.instruction(number);
   current_ = number;
-  builder_.location = context_.locations.of(instruction.metadata());
+  builder_.location = context_.locations.of(instruction);
   if (++context_.num_ops > kMaxOps) {
     fail(instruction, fmt::format("the program has more than {} ops", kMaxOps),
          "reuse computations with call instead of nesting them");

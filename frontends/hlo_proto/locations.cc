@@ -25,7 +25,14 @@ Location Locations::make(const hlo::OpMetadata& metadata) const {
   return location;
 }
 
-LocationRef Locations::of(const hlo::OpMetadata& metadata) {
+LocationRef Locations::of(const hlo::HloInstructionProto& instruction) {
+  LocationRef found = find(instruction.metadata());
+  if (found == nullptr)
+    found = std::make_shared<const Location>(Location{instruction.name(), {}, 0});
+  return found;
+}
+
+LocationRef Locations::find(const hlo::OpMetadata& metadata) {
   const Key key{metadata.stack_frame_id(), metadata.source_line(), metadata.op_name(),
                 metadata.source_file()};
   const auto found = known_.find(key);

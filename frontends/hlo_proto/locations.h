@@ -15,7 +15,9 @@ class Locations {
   explicit Locations(const hlo::HloModuleProto& proto) : frames_(proto.stack_frame_index()) {}
 
   // Null when the metadata says nothing.
-  LocationRef of(const hlo::OpMetadata& metadata);
+  LocationRef find(const hlo::OpMetadata& metadata);
+  // Then it is the instruction's name.
+  LocationRef of(const hlo::HloInstructionProto& instruction);
 
  private:
   // Stack frame, line, scope name, source file: numbers first, since scopes have long common

@@ -72,9 +72,10 @@ std::vector<int64_t> device_ids_from(const hlo::MeshProto& proto, int64_t num_de
 }  // namespace
 
 const std::string* find_attribute(const hlo::FrontendAttributes& attributes, const char* key) {
-  if (attributes.map().empty()) return nullptr;
-  const auto found = attributes.map().find(key);
-  return found == attributes.map().end() ? nullptr : &found->second;
+  for (const auto& entry : attributes.map()) {
+    if (entry.key() == key) return &entry.value();
+  }
+  return nullptr;
 }
 
 Mesh mesh_from(const hlo::MeshProto& proto) {

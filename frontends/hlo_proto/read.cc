@@ -3,6 +3,7 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
 
 #include "frontends/hlo_proto/hlo.pb.h"
 #include "frontends/hlo_proto/import.h"
@@ -25,12 +26,14 @@ namespace {
                   "copy or export the file again");
 }
 
+// Says nothing on the standard error output: damage is reported by who calls.
 template <typename Message>
 Message& parse(google::protobuf::Arena& arena, std::string_view bytes, const std::string& source) {
   auto* message = google::protobuf::Arena::CreateMessage<Message>(&arena);
   // Sizes are ints here, and read_file() bounds them.
   google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream stream(&array);
+  const google::protobuf::LogSilencer silence;
   if (!message->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
     fail_to_parse(bytes, source);
   }

@@ -55,7 +55,7 @@ bool is_optimized(const Findings& findings) {
 }
 
 std::string describe(ModuleContext& context, const std::string& what, const Finding& finding) {
-  const LocationRef location = context.locations.of(finding.first->metadata());
+  const LocationRef location = context.locations.find(finding.first->metadata());
   return fmt::format("{} ({}x, first \"{}\"{})", what, finding.count, finding.first->name(),
                      location ? " at " + location->to_string() : "");
 }
