@@ -170,6 +170,12 @@ Attribute Parser::parse_dialect_attribute() {
     scan_.expect(">");
     return attribute;
   }
+  if (name == "sdy.mesh") {
+    attribute.kind = Kind::kShardings;
+    attribute.shardings.emplace_back();
+    attribute.shardings.back().mesh = scan_mesh(scan_);
+    return attribute;
+  }
   if (name == "sdy" && scan_.accept("<manual_axes")) {
     attribute.kind = Kind::kShardings;  // axes travel as a sharding's manual axes
     attribute.shardings.emplace_back();

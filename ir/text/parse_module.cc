@@ -3,6 +3,7 @@
 
 #include "ir/manual_regions.h"
 #include "ir/text/parser.h"
+#include "ir/text/printer.h"
 #include "ir/verifier.h"
 #include "sharding/spec/hlo_sharding.h"
 #include "support/error.h"
@@ -27,18 +28,10 @@ Module Parser::parse() {
   if (scan_.at_end()) {
     throw UserError(source_, "the file has no program", "expected StableHLO text");
   }
-  Dict attributes;
-  const bool wrapped = scan_.accept_word("module") || scan_.accept_word("builtin.module");
-  if (wrapped) {
-    if (scan_.accept("@")) module_.name = parse_symbol();
-    if (scan_.accept_word("attributes")) parse_dict(attributes);
-    scan_.expect("{");
-  }
-  find_mesh(attributes);
-  parse_module_body(wrapped);
-  if (wrapped) {
-    scan_.expect("}");
-    if (scan_.accept_word("loc")) parse_location();
+  if (scan_.peek("\"builtin.module\"")) {
+    parse_generic_module();
+  } else {
+    parse_pretty_module();
   }
   skip_aliases();
   if (scan_.accept("{-#")) {
@@ -51,6 +44,22 @@ Module Parser::parse() {
   raise_manual_regions(module_);
   verify(module_);
   return std::move(module_);
+}
+
+// `module @m attributes {...} { ... }`, or functions alone.
+void Parser::parse_pretty_module() {
+  Dict attributes;
+  const bool wrapped = scan_.accept_word("module") || scan_.accept_word("builtin.module");
+  if (wrapped) {
+    if (scan_.accept("@")) module_.name = parse_symbol();
+    if (scan_.accept_word("attributes")) parse_dict(attributes);
+    scan_.expect("{");
+  }
+  find_mesh(attributes);
+  parse_module_body(wrapped);
+  if (!wrapped) return;
+  scan_.expect("}");
+  if (scan_.accept_word("loc")) parse_location();
 }
 
 // Notes what may be used before it is defined: aliases, meshes, resources.
@@ -68,14 +77,14 @@ void Parser::scan_lines() {
         scan_.seek(name_end);
         if (scan_.accept("=")) aliases_.emplace(name, scan_.position());
       }
-    } else if (text_.substr(at, 9) == "sdy.mesh ") {
+    } else if (text_.substr(at, 9) == "sdy.mesh " || text_.substr(at, 10) == "\"sdy.mesh\"") {
       mesh_positions_.push_back(at);
     } else if (text_.substr(at, 3) == "{-#") {
       scan_resources();
     }
     line = end + 1;
   }
-  scan_.seek(0);
+  scan_.seek(text_.starts_with("\xef\xbb\xbf") ? 3 : 0);  // after a byte order mark
 }
 
 // `{-# dialect_resources: { builtin: { name: "0x04000000..." } } #-}`
@@ -105,17 +114,23 @@ void Parser::scan_resources() {
   }
 }
 
+std::pair<std::string, Mesh> Parser::parse_mesh() {
+  scan_.expect_word("sdy.mesh");
+  scan_.expect("@");
+  std::string name = parse_symbol();
+  scan_.expect("=");
+  return {std::move(name), scan_mesh(scan_)};
+}
+
 // Declares the meshes of the file and chooses the one that the module has.
 void Parser::find_mesh(const Dict& attributes) {
   const size_t begin = scan_.position();
   std::vector<std::string> order;
   for (size_t position : mesh_positions_) {
     scan_.seek(position);
-    scan_.expect_word("sdy.mesh");
-    scan_.expect("@");
-    order.push_back(parse_symbol());
-    scan_.expect("=");
-    meshes_.insert_or_assign(order.back(), scan_mesh(scan_));
+    auto [name, mesh] = scan_.peek_string() ? parse_generic_mesh() : parse_mesh();
+    order.push_back(name);
+    meshes_.insert_or_assign(std::move(name), std::move(mesh));
   }
   scan_.seek(begin);
   const AttributeReader module_attributes = reader(attributes, "module", 0);
@@ -133,7 +148,7 @@ void Parser::find_mesh(const Dict& attributes) {
     const Mesh& mesh = meshes_.find(name)->second;
     if (mesh.num_axes() == 0 && name != order.back()) continue;
     module_.mesh = mesh;
-    module_.mesh_name = name;
+    module_.mesh_name = symbol(name) == name ? name : "mesh";
     if (mesh.num_axes() > 0) return;
   }
   derive_mesh(module_attributes.integer_or("mhlo.num_partitions", 1) *
@@ -169,11 +184,8 @@ void Parser::parse_module_body(bool wrapped) {
   while (!scan_.at_end() && !(wrapped && scan_.peek("}"))) {
     if (scan_.peek_word("func.func")) {
       parse_function();
-    } else if (scan_.accept_word("sdy.mesh")) {
-      scan_.expect("@");
-      parse_symbol();
-      scan_.expect("=");
-      scan_mesh(scan_);
+    } else if (scan_.peek_word("sdy.mesh")) {
+      parse_mesh();
       Dict ignored;
       if (scan_.peek("{")) parse_dict(ignored);
       if (scan_.accept_word("loc")) parse_location();
@@ -191,6 +203,16 @@ void Parser::parse_module_body(bool wrapped) {
   }
 }
 
+void Parser::begin_function(const std::string& name, size_t position, bool is_private) {
+  if (module_.find_function(name)) scan_.fail(position, fmt::format("@{} is defined twice", name));
+  function_index_ = module_.add_function(name);
+  fn_ = &module_.function(function_index_);
+  fn_->set_private(is_private);
+  values_.clear();
+  pool_.clear();
+  scope_.clear();
+}
+
 void Parser::parse_function() {
   scan_.expect_word("func.func");
   const bool is_private = scan_.accept_word("private");
@@ -199,14 +221,7 @@ void Parser::parse_function() {
   const size_t start = scan_.position();
   scan_.expect("@");
   const std::string name = parse_symbol();
-  if (module_.find_function(name)) scan_.fail(start, fmt::format("@{} is defined twice", name));
-  function_index_ = module_.add_function(name);
-  fn_ = &module_.function(function_index_);
-  fn_->set_private(is_private);
-  values_.clear();
-  pool_.clear();
-  scope_.clear();
-
+  begin_function(name, start, is_private);
   std::vector<Dict> arguments, results;
   std::vector<std::string> locations;
   parse_arguments(fn_->body(), arguments, locations);
@@ -259,12 +274,16 @@ std::vector<TensorType> Parser::parse_results(std::vector<Dict>& attributes) {
   return types;
 }
 
-void Parser::check_returned(const std::vector<TensorType>& results, size_t position) {
+void Parser::check_terminator(size_t position) {
   const OpId last = fn_->terminator(fn_->body());
   if (last == OpId::kNone || fn_->op(last).code != OpCode::kReturn) {
     scan_.fail(position, fmt::format("the body of @{} does not end in a return", fn_->name()));
   }
-  const std::vector<ValueId>& returned = fn_->op(last).operands;
+}
+
+void Parser::check_returned(const std::vector<TensorType>& results, size_t position) {
+  check_terminator(position);
+  const std::vector<ValueId>& returned = fn_->results();
   bool equal = returned.size() == results.size();
   for (size_t i = 0; equal && i < results.size(); ++i) equal = fn_->type(returned[i]) == results[i];
   if (!equal) {

@@ -1,5 +1,6 @@
 // Parser of StableHLO text: recursive descent without a separate lexer. Its parts are in
 //   parse_module.cc     module, functions, meshes, what must be known before the first function
+//   parse_generic_module.cc   the same in generic form
 //   parse_type.cc       types
 //   parse_literal.cc    dense elements
 //   parse_attribute.cc  attributes and dictionaries
@@ -58,6 +59,10 @@ class Parser {
   // ---- parse_module.cc
   void scan_lines();
   void scan_resources();
+  void parse_pretty_module();
+  void begin_function(const std::string& name, size_t position, bool is_private);
+  void check_terminator(size_t position);
+  std::pair<std::string, Mesh> parse_mesh();
   void find_mesh(const Dict& attributes);
   void derive_mesh(int64_t num_devices);
   void parse_module_body(bool wrapped);
@@ -71,6 +76,13 @@ class Parser {
   std::optional<Dims> global_shape(const Dict& attributes);
   void check_returned(const std::vector<TensorType>& results, size_t position);
   void resolve_calls();
+
+  // ---- parse_generic_module.cc
+  void parse_generic_module();
+  void parse_generic_function();
+  std::pair<std::string, Mesh> parse_generic_mesh();
+  Dict parse_generic_head();
+  Dict parse_generic_tail();
 
   // ---- parse_type.cc
   TensorType parse_type();

@@ -1,6 +1,7 @@
 // Printer of StableHLO text. Its parts are in
 //   print_module.cc      module, functions
-//   print_op.cc          one op: which form it takes, and the forms without regions
+//   print_op.cc          one op: which form it takes, names, types, shardings
+//   print_forms.cc, print_contraction.cc   forms without regions
 //   print_regions.cc     forms with regions
 //   print_attributes.cc  properties of the generic form
 //   print_literal.cc     dense elements
@@ -40,15 +41,6 @@ class Printer {
   // ---- print_op.cc
   void print_op(OpId op, int depth);
   void print_body(OpId op, int depth);
-  void print_pretty_elementwise(const Op& op);
-  bool print_keyword_form(const Op& op);
-  void print_slice(const Op& op);
-  void print_dot(const Op& op);
-  void print_convolution(const Op& op);
-  void print_custom_call(const Op& op);
-  void print_return(OpId op);
-  void print_placed(const Op& op);
-  std::string callee_name(const Op& op) const;
   void name_results(OpId op);
   void print_operands(const Op& op);
   void print_operands(const std::vector<ValueId>& values);
@@ -60,6 +52,22 @@ class Printer {
   std::string sharding(const Sharding& sharding) const;  // <@mesh, [...]>
   // {a = ..., sdy.sharding = ...}: `entries` and the shardings of the results; "" when empty.
   std::string dict(const Op& op, std::string entries = {}) const;
+
+  // ---- print_forms.cc, print_contraction.cc
+  std::string keywords(const Op& op) const;
+  void print_simple(const Op& op);
+  void print_compare(const Op& op);
+  void print_constant(const Op& op);
+  void print_axis_index(const Op& op);
+  void print_top_k(const Op& op);
+  void print_barrier(const Op& op);
+  void print_call(const Op& op, int depth);
+  void print_slice(const Op& op);
+  void print_dot(const Op& op);
+  void print_convolution(const Op& op);
+  void print_custom_call(const Op& op);
+  void print_return(OpId op);
+  void print_placed(const Op& op);
 
   // ---- print_regions.cc
   void print_generic(const Op& op, int depth);

@@ -157,6 +157,60 @@ module @m {
   expect_round_trips(module);
 }
 
+TEST(TextAnnotations, ModulesInGenericForm) {
+  const Module pretty = parse(R"(module @m {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, tf.aliasing_output = 0 : i32}) -> (tensor<4xf32> {jax.result_info = "result"}) {
+    %0 = call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+    return %a : tensor<4xf32>
+  }
+})");
+  const Module generic = parse(R"("builtin.module"() <{sym_name = "m"}> ({
+  "sdy.mesh"() <{mesh = #sdy.mesh<["x"=2]>, sym_name = "mesh"}> : () -> ()
+  "func.func"() <{arg_attrs = [{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, tf.aliasing_output = 0 : i32}], function_type = (tensor<4xf32>) -> tensor<4xf32>, res_attrs = [{jax.result_info = "result"}], sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<4xf32> loc("a")):
+    %0 = "func.call"(%arg0) <{callee = @f}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%0) : (tensor<4xf32>) -> ()
+  }) : () -> () loc(#loc)
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "f", sym_visibility = "private"}> ({
+  ^bb0(%arg0: tensor<4xf32>):
+    "func.return"(%arg0) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) {mhlo.num_partitions = 2 : i32} : () -> ()
+#loc = loc(unknown)
+)");
+  EXPECT_EQ(first_difference(pretty, generic), std::nullopt);
+}
+
+TEST(TextAnnotations, ManualRegionsTakeInConstants) {
+  const Module module = parse(R"(
+func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<2xf32>
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>
+  %2 = stablehlo.multiply %1, %b : tensor<2xf32>
+  %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<2xf32>) -> tensor<8xf32>
+  return %3 : tensor<8xf32>
+})");
+  const Function& fn = module.main();
+  int constants = 0;
+  walk(fn, [&](OpId id) { constants += fn.op(id).code == OpCode::kConstant; });
+  EXPECT_EQ(constants, 2);
+  expect_round_trips(module);
+  EXPECT_EQ(error_of([] {
+              parse(R"(func.func public @main(%a: tensor<8xf32>, %b: tensor<2xf32>) -> tensor<8xf32> {
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>
+  %2 = stablehlo.multiply %1, %b : tensor<2xf32>
+  %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<2xf32>) -> tensor<8xf32>
+  return %3 : tensor<8xf32>
+})");
+            }),
+            "test.mlir:3: uses a global value where shapes are local");
+}
+
 TEST(TextAnnotations, GlobalShapesOfLocalPrograms) {
   const Module module = parse(main_text(
       R"((%a: tensor<2x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>, spmd.global_shape = array<i64: 7, 4>}) -> (tensor<f32> {spmd.global_shape = array<i64>}))",
