@@ -63,8 +63,7 @@ void write_output(const Module& module, const OptOptions& options) {
 
 // Returns the exit code.
 int check(const Module& before, const Module& after, const OptOptions& options) {
-  const Difference difference =
-      compare_modules(before, after, random_inputs(before, options.seed));
+  const Difference difference = compare_modules(before, after, random_inputs(before, options.seed));
   fmt::print(stderr, "largest difference: {:.3g}", difference.relative);
   if (difference.relative > 0) {
     fmt::print(stderr, " (result {}, element {})", difference.result, difference.element);

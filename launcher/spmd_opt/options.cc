@@ -1,8 +1,8 @@
 #include "launcher/spmd_opt/options.h"
 
-#include <cstdlib>
-
 #include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <map>
 
 namespace spmd {
 namespace {
@@ -17,9 +17,10 @@ void describe(CLI::App& app, OptOptions& options) {
   app.add_flag("--print", options.print, "print the result (the default without -o)");
   app.add_flag("--print-locations", options.print_locations, "print where each op came from");
   app.add_flag("--elide-constants", options.elide_constants, "shorten large constants in print");
-  app.add_option("--emit", options.emit, "what to write: text or proto")
+  app.add_option("--emit", options.emit, "what to write")
       ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Emit>{{"text", Emit::kText}, {"proto", Emit::kProto}}));
+          std::map<std::string, Emit>{{"text", Emit::kText}, {"proto", Emit::kProto}}))
+      ->option_text("text|proto");
   app.add_option("-o,--output", options.output, "file to write");
   app.add_option("--dump-dir", options.run.dump_dir, "folder for the module after every pass");
   app.add_flag("--check", options.check,

@@ -1,31 +1,37 @@
 // The generic passes on real programs: one step before and after.
-#include <algorithm>
-
+#include "frontends/frontend.h"
 #include "ir/evaluator.h"
 #include "passes/equivalence/compare.h"
 #include "passes/registry.h"
-#include "tests/passes/model_programs.h"
 #include "tests/passes/pass_testing.h"
+#include "tests/support/exported_program.h"
 
 namespace spmd::testing {
 namespace {
 
+Module module_of(const std::string& name) {
+  return import_file(std::string(SPMD_SOURCE_DIR "/tests/data/models/") + name + "/model.mlir");
+}
+
 class GenericPasses : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GenericPasses, KeepTheStep) {
-  ModelProgram model = load_model(GetParam());
-  const std::vector<Literal> expected = evaluate(model.module, model.arguments);
+  Module module = module_of(GetParam());
+  ExportedProgram program = load_exported_program(GetParam());
+  std::vector<Literal> arguments = program.initial_arguments();
+  program.set_batch(arguments, 0);
+  const std::vector<Literal> expected = evaluate(module, arguments);
   for (const char* name : {"inline_calls", "simplify", "cse", "hoist_loop_invariants",
                            "split_fused_projections", "simplify", "cse", "dce"}) {
-    apply(pass_named(name), model.module);
+    apply(pass_named(name), module);
   }
-  const Difference difference = compare_results(expected, evaluate(model.module, model.arguments));
+  const Difference difference = compare_results(expected, evaluate(module, arguments));
   EXPECT_LE(difference.relative, 1e-6)
       << "result " << difference.result << ", element " << difference.element;
 }
 
 TEST_P(GenericPasses, ReachAFixedPoint) {
-  Module module = load_model(GetParam()).module;
+  Module module = module_of(GetParam());
   const char* kPasses[] = {
       "inline_calls", "simplify", "cse", "hoist_loop_invariants", "split_fused_projections", "dce"};
   for (int round = 0; round < 4; ++round) {
@@ -34,22 +40,19 @@ TEST_P(GenericPasses, ReachAFixedPoint) {
   for (const char* name : kPasses) EXPECT_FALSE(apply(pass_named(name), module)) << name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, GenericPasses, ::testing::ValuesIn(model_names()),
+INSTANTIATE_TEST_SUITE_P(Models, GenericPasses, ::testing::ValuesIn(exported_program_names()),
                          [](const auto& info) { return info.param; });
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GenericPasses);
 
 // The fused qkv of both layers, forward and backward, becomes one product for each of q, k and v.
 TEST(GenericPassesOnModels, TensorParallelQkvIsSplit) {
-  const std::vector<std::string> names = model_names();
-  if (std::find(names.begin(), names.end(), "gpt_dp_tp") == names.end()) GTEST_SKIP();
-  Module module = load_model("gpt_dp_tp").module;
+  Module module = module_of("gpt_dp_tp");
   for (const char* name : {"inline_calls", "simplify", "cse"}) apply(pass_named(name), module);
   const int dots = count_ops(module, OpCode::kDotGeneral);
   EXPECT_TRUE(apply(pass_named("split_fused_projections"), module));
   // Per layer: one forward product, one for each gradient.
   EXPECT_EQ(count_ops(module, OpCode::kDotGeneral), dots + 2 * 3 * 2);
 
-  Module fsdp = load_model("gpt_fsdp").module;
+  Module fsdp = module_of("gpt_fsdp");
   for (const char* name : {"inline_calls", "simplify", "cse"}) apply(pass_named(name), fsdp);
   EXPECT_FALSE(apply(pass_named("split_fused_projections"), fsdp));
 }

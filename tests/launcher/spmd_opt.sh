@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# spmd-opt: what it prints, writes and refuses.
+set -euo pipefail
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+# expect <text> <command...>: the command's output holds the text.
+expect() {
+  local text=$1 output
+  shift
+  output=$("$@" 2>&1) || true
+  [[ $output == *"$text"* ]] || fail "$* did not print '$text' but: $output"
+}
+
+cat > "$folder/program.mlir" <<'MLIR'
+module @program {
+  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %cst = stablehlo.constant dense<0.0> : tensor<4xf32>
+    %0 = stablehlo.add %arg0, %cst : tensor<4xf32>
+    %1 = call @twice(%0) : (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+  func.func private @twice(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+MLIR
+program=$folder/program.mlir
+
+"$SPMD_OPT" "$program" --pass inline_calls,simplify -o "$folder/simple.mlir" --time-passes 2> "$folder/times"
+grep -q 'stablehlo.add %arg0, %arg0' "$folder/simple.mlir" || fail "the call was not inlined"
+grep -q ' ops  simplify' "$folder/times" || fail "no timing of simplify"
+
+# Through the binary form and back, the text is the same.
+"$SPMD_OPT" "$folder/simple.mlir" --emit proto -o "$folder/simple.pb"
+"$SPMD_OPT" "$folder/simple.pb" --emit text -o "$folder/again.mlir"
+cmp "$folder/simple.mlir" "$folder/again.mlir" || fail "text to proto to text changed the program"
+
+expect 'largest difference: 0' "$SPMD_OPT" "$program" --pass inline_calls,simplify --check
+expect 'inline_calls' "$SPMD_OPT" --list-passes
+"$SPMD_OPT" "$program" --pass inline_calls,simplify --stop-after inline_calls \
+  --dump-dir "$folder/dump" > /dev/null
+[[ -f $folder/dump/001-inline_calls.mlir && -f $folder/dump/manifest.json ]] || fail "no dumps"
+[[ ! -f $folder/dump/002-simplify.mlir ]] || fail "--stop-after did not stop"
+
+# What is wrong, where, and what to do.
+expect "did you mean 'simplify'?" "$SPMD_OPT" "$program" --pass simplfy
+expect "skip: there is no pass 'cse'" "$SPMD_OPT" "$program" --pass simplify --skip cse
+expect 'no-such-file' "$SPMD_OPT" "$folder/no-such-file"
+expect '/dev/null/out: cannot write the file' "$SPMD_OPT" "$program" -o /dev/null/out
+if "$SPMD_OPT" "$program" --pass simplfy > /dev/null 2>&1; then fail "exit code 0 for an error"; fi
