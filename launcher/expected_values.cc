@@ -6,7 +6,6 @@
 #include "support/error.h"
 
 namespace spmd {
-
 ExpectedValues::ExpectedValues(const std::string& path, const std::string& tolerances_path,
                                const plan::Plan& plan, const std::vector<std::string>& metrics,
                                int64_t steps)

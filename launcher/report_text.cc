@@ -41,8 +41,7 @@ std::string head(const Json& report) {
   lines +=
       fmt::format("work/rank     {:.4g} FLOPs a step, {:.3f} of an equal share\n",
                   report["flops_per_rank"].get<double>(), report["replicated_flops"].get<double>());
-  lines += fmt::format("rematerialised  {} values in full\n",
-                       report["full_rematerializations"].get<int64_t>());
+  lines += fmt::format("full remats   {}\n", report["full_rematerializations"].get<int64_t>());
   return lines;
 }
 
