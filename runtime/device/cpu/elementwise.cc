@@ -76,6 +76,7 @@ class ElementwiseKernel : public Kernel {
                          TileIo(outputs_[o].dtype, strides_of(inputs_.size() + o), workspace)});
     for (size_t i = 0; i < program_.iotas().size(); ++i)
       iotas_.push_back(strides_of(inputs_.size() + outputs_.size() + i));
+    scratch_ = workspace;
     context.need_workspace(workspace + kTile * 16);
   }
 
@@ -173,7 +174,7 @@ class ElementwiseKernel : public Kernel {
     return context.workspace + io.slot();
   }
   std::byte* scratch(const RunContext& context) const {
-    return context.workspace + program_.workspace_end();
+    return context.workspace + scratch_;
   }
 
   void fill_iota(size_t i, int64_t row, int64_t column, int64_t rows, int64_t columns) {
@@ -197,6 +198,7 @@ class ElementwiseKernel : public Kernel {
   TileProgram program_;
   Odometer odometer_;
   std::vector<Operand> loads_, stores_;
+  int64_t scratch_ = 0;  // place in the workspace, behind every register and slot
   std::vector<TileStrides> iotas_;
 };
 
