@@ -33,7 +33,9 @@ TEST(Views, ReshapeIsAViewExactlyWhenStridesAllow) {
     ASSERT_EQ(view.has_value(), row.expected.has_value()) << testing::PrintToString(row.to);
     if (!view) continue;
     for (size_t d = 0; d < row.to.size(); ++d)
-      if (row.to[d] != 1) EXPECT_EQ(view->strides[d], (*row.expected)[d]);
+      if (row.to[d] != 1) {
+        EXPECT_EQ(view->strides[d], (*row.expected)[d]);
+      }
   }
 }
 
