@@ -35,6 +35,13 @@ bool is_second_moment(const std::string& name) {
   return false;
 }
 
+// An argument without a name goes by that of the result that replaces it.
+const std::string& name_of_argument(const Function& main, size_t number) {
+  const ArgumentInfo& info = main.argument_info[number];
+  if (!info.name.empty() || info.aliased_result < 0) return info.name;
+  return main.result_info[static_cast<size_t>(info.aliased_result)].name;
+}
+
 double draw(Random& random, DType dtype, bool positive) {
   if (dtype == DType::kBool) return static_cast<double>(random.below(2));
   if (is_integer(dtype)) return static_cast<double>(random.below(4));
@@ -50,7 +57,7 @@ std::vector<Literal> random_inputs(const Module& module, uint64_t seed) {
   std::vector<Literal> inputs;
   for (size_t i = 0; i < main.arguments().size(); ++i) {
     const TensorType& type = main.type(main.arguments()[i]);
-    const bool positive = is_second_moment(main.argument_info[i].name);
+    const bool positive = is_second_moment(name_of_argument(main, i));
     Literal literal(type);
     std::byte* out = literal.mutable_data();
     const auto size = static_cast<size_t>(byte_size(type.dtype));
