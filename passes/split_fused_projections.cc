@@ -177,7 +177,7 @@ bool is_dot_operand_once(const Op& dot, ValueId value) {
 }
 
 bool can_split_user(const Function& fn, const Op& user, const Pieces& pieces) {
-  if (fn.value(user.results[0]).sharding) return false;
+  if (user.results.size() != 1 || fn.value(user.results[0]).sharding) return false;
   if (user.code == OpCode::kDotGeneral) {
     const size_t side = user.operands[0] == pieces.whole ? 0 : 1;
     return is_dot_operand_once(user, pieces.whole) &&

@@ -76,6 +76,16 @@ TEST(SplitFusedProjections, GradientsArePiecewise) {
   expect_same_values(module, after);
 }
 
+TEST(SplitFusedProjections, AConcatenationUsedOtherwiseStays) {
+  expect_unchanged(split_fused_projections_pass(),
+                   program(with_arguments(
+                       "\"model\"", R"((tensor<4x6xf32>, tensor<2x3x4xf32>, tensor<2x3x6xf32>) {
+    %c = stablehlo.concatenate %g0, %g1, %g2, dim = 2 : (tensor<2x3x2xf32>, tensor<2x3x2xf32>, tensor<2x3x2xf32>) -> tensor<2x3x6xf32>
+    %dx = stablehlo.dot_general %c, %w, contracting_dims = [2] x [1] : (tensor<2x3x6xf32>, tensor<4x6xf32>) -> tensor<2x3x4xf32>
+    return %w, %dx, %c : tensor<4x6xf32>, tensor<2x3x4xf32>, tensor<2x3x6xf32>
+  )")));
+}
+
 TEST(SplitFusedProjections, SumsOfLowPrecisionAreRoundedOnce) {
   const Module module = program(R"(module @test {
     sdy.mesh @mesh = <["model"=2]>
