@@ -4,6 +4,7 @@
 
 #include "passes/partition/dimension_classes.h"
 #include "passes/partition/local_op.h"
+#include "passes/partition/minor_axes.h"
 #include "passes/partition/rebuilder.h"
 #include "sharding/propagation/propagation.h"
 #include "support/error.h"
@@ -209,7 +210,8 @@ void UnevenPadder::mask_operands(const Op& op, const FactorRule& rule,
                              : scatter                  ? OpCode::kMinimum
                                                         : OpCode::kAdd;
       Literal filler = reducer_identity(reducer, dtype);
-      if (scatter && is_signed_int(dtype)) filler = Literal::splat({dtype, {}}, -1.0);
+      // Far enough for the whole of a window.
+      if (scatter && is_signed_int(dtype)) filler = reducer_identity(OpCode::kMaximum, dtype);
       operands[i] = mask(operands[i], placement(op.operands[i]), static_cast<int64_t>(d),
                          from_.type(op.operands[i]).shape[d], filler, builder);
     }
@@ -342,7 +344,8 @@ Pass pad_uneven_pass() {
   return {"pad_uneven", "pad dimensions that their shards do not divide",
           [](Module& module, PassContext& context) {
             if (module.mesh.num_axes() == 0) return false;
-            return UnevenPadder(module, context).run();
+            const bool released = release_minor_axes(module, context.options.cost);
+            return UnevenPadder(module, context).run() || released;
           }};
 }
 

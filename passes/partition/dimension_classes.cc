@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sharding/propagation/factor_axes.h"
 #include "sharding/propagation/propagation.h"
 #include "support/error.h"
 
@@ -80,12 +81,28 @@ void DimensionClasses::require_reshard(const Op& op) {
   }
 }
 
+// Shards of a dimension of several factors hold whole blocks of the major one.
+void DimensionClasses::require_whole_factors(const TensorFactors& tensor, ValueId value,
+                                             const std::vector<Factor>& factors) {
+  const Placement& placement = placements_[index_of(value)];
+  for (size_t d = 0; d < tensor.dims.size(); ++d) {
+    const DimFactors& dim = tensor.dims[d];
+    if (dim.size() < 2 || placement.dims[d].empty()) continue;
+    int64_t minor = 1;
+    for (size_t f = 1; f < dim.size(); ++f) minor *= factors[static_cast<size_t>(dim[f])].size;
+    const AtomList major = axes_of_factors(placement.dims[d], dim, factors, atoms_)[0];
+    int64_t& multiple = multiple_[node(value, d)];
+    multiple = std::lcm(multiple, atoms_.extent(major) * minor);
+  }
+}
+
 void DimensionClasses::tie_by_rule(const Op& op, const FactorRule& rule) {
   const std::vector<bool> exact = exact_factors(rule);
   std::vector<uint32_t> representative(rule.factors.size(), UINT32_MAX);
   const auto tie = [&](const TensorFactors& tensor, ValueId value) {
     // A value that can be made anew in any size does not tie its users to each other.
     if (is_free_source(fn_, value)) return;
+    require_whole_factors(tensor, value, rule.factors);
     for (size_t d = 0; d < tensor.dims.size(); ++d) {
       if (tensor.dims[d].empty()) continue;
       const auto factor = static_cast<size_t>(tensor.dims[d][0]);

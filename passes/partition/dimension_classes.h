@@ -18,6 +18,10 @@ class DimensionClasses {
   // The padded shape of a value.
   Dims padded_shape(ValueId value) const;
   bool any_padding() const { return any_padding_; }
+  bool is_padded(ValueId value, size_t dim) const {
+    const uint32_t root = find(node(value, dim));
+    return units_[root] != gcd_[root];
+  }
 
   // The size that an op's factor has at that op: padded, or true where the op needs it so.
   std::vector<int64_t> factor_sizes(OpId op, const FactorRule& rule) const;
@@ -31,6 +35,8 @@ class DimensionClasses {
   void tie_by_rule(const Op& op, const FactorRule& rule);
   void require(ValueId value, const Placement& placement);
   void require_reshard(const Op& op);
+  void require_whole_factors(const TensorFactors& tensor, ValueId value,
+                             const std::vector<Factor>& factors);
   void solve();
 
   const Function& fn_;

@@ -24,11 +24,21 @@ std::vector<ValueId> constants(Builder& builder, DType dtype, const std::vector<
   return scalars;
 }
 
+// Axes that shard a dimension of the operand that indices address. Along a dimension that slices
+// span, every index means the same place on every rank.
+AtomList indexed_axes(const LocalOp& local, int64_t dim) {
+  const DimFactors& factors = local.rule.operands[0].dims[static_cast<size_t>(dim)];
+  const bool indexed =
+      !factors.empty() &&
+      local.rule.factors[static_cast<size_t>(factors[0])].kind == FactorKind::kIndexed;
+  return indexed ? local.operand_axes(0, dim) : AtomList{};
+}
+
 // First index of this rank's block along each indexed dimension; zero where it is whole.
 std::vector<ValueId> block_starts(LocalOp& local, const Dims& index_map, DType dtype) {
   std::vector<ValueId> starts;
   for (int64_t dim : index_map) {
-    const AtomList axes = local.operand_axes(0, dim);
+    const AtomList axes = indexed_axes(local, dim);
     const int64_t size = local.global.type(local.op.operands[0]).dim(dim);
     starts.push_back(axes.empty()
                          ? local.builder.scalar(dtype, 0)
@@ -40,7 +50,7 @@ std::vector<ValueId> block_starts(LocalOp& local, const Dims& index_map, DType d
 
 bool any_sharded(const LocalOp& local, const Dims& index_map) {
   return std::any_of(index_map.begin(), index_map.end(),
-                     [&](int64_t dim) { return !local.operand_axes(0, dim).empty(); });
+                     [&](int64_t dim) { return !indexed_axes(local, dim).empty(); });
 }
 
 // All components in range, per index vector: the indices' shape without the vector dimension.

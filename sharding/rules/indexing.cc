@@ -124,12 +124,13 @@ void scatter(const Function& fn, const Op& op, FactorRule& rule) {
     const bool inserted = contains(a.inserted_window_dims, d);
     const int64_t update_dim = inserted ? -1 : a.update_window_dims[next_window++];
     const bool indexed = contains(a.scatter_dims_to_operand_dims, d);
-    if (!inserted && updates.dim(update_dim) == operand.dim(d)) {
+    // An index moves a window even where it spans the operand: what then stands out is dropped.
+    if (!inserted && !indexed && updates.dim(update_dim) == operand.dim(d)) {
       const int factor = rule.add_factor(operand.dim(d));
       put_all(0, d, factor);
       put_all(count + 1, update_dim, factor);
       put_results(d, factor);
-    } else if (inserted && indexed) {
+    } else if (indexed && (inserted || updates.dim(update_dim) == 1)) {
       const int factor = rule.add_factor(operand.dim(d), FactorKind::kIndexed);
       put_all(0, d, factor);
       put_results(d, factor);
