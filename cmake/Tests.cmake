@@ -35,6 +35,7 @@ function(spmd_tests folder)
   if(sources)
     add_executable(test_${name} ${sources})
     target_link_libraries(test_${name} PRIVATE spmd_test_support ${arg_LINK})
+    spmd_precompile(test_${name} <gtest/gtest.h>)
     # PRE_TEST: the cases are listed when ctest runs, not after each link.
     gtest_discover_tests(test_${name} TEST_PREFIX "${label}/" DISCOVERY_MODE PRE_TEST
                          DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 300)
