@@ -2,6 +2,7 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
 #include <climits>
@@ -59,6 +60,7 @@ Plan parse_plan(std::string_view bytes, const std::string& source) {
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
                                             static_cast<int>(bytes.size()));
   in.SetTotalBytesLimit(INT_MAX);
+  const google::protobuf::LogSilencer silence;  // the message below says it
   Plan plan;
   if (!plan.ParseFromCodedStream(&in) || !in.ConsumedEntireMessage())
     throw UserError(source, "the plan is truncated or damaged", "write it again");

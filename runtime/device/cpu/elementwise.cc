@@ -151,9 +151,14 @@ class ElementwiseKernel : public Kernel {
       }
     }
     for (size_t i = 0; i < iotas_.size(); ++i) fill_iota(i, row, column, rows, columns);
-    for (size_t o = 0; o < stores_.size(); ++o)
-      if (program_.can_redirect(static_cast<int>(o)) && stores_[o].io.is_direct(rows, columns))
+    for (size_t o = 0; o < stores_.size(); ++o) {
+      if (!program_.can_redirect(static_cast<int>(o))) continue;
+      if (stores_[o].io.is_direct(rows, columns)) {
         program_.set(stores_[o].reg, target(context, o, row, column));
+      } else {
+        program_.reset(stores_[o].reg);
+      }
+    }
     program_.run(rows * columns);
     for (size_t o = 0; o < stores_.size(); ++o) {
       std::byte* to = target(context, o, row, column);

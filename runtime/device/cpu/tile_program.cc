@@ -313,6 +313,7 @@ void TileProgram::find_redirectable() {
 }
 
 void TileProgram::bind(std::byte* workspace) {
+  workspace_ = workspace;
   at_.resize(slots_.size());
   for (size_t reg = 0; reg < slots_.size(); ++reg) at_[reg] = workspace + slots_[reg];
 }

@@ -45,11 +45,14 @@ class TileProgram {
 
   // Before the first run() of a kernel's run: points registers into the workspace.
   void bind(std::byte* workspace);
-  // Where a register lies. Inputs and iotas are first given a place of their own by bind(); set()
-  // moves them, or a redirectable output, to other memory.
+  // Where a register lies: a place of its own from bind() on. set() moves inputs, iotas and
+  // redirectable outputs to other memory, reset() back.
   void* at(int32_t reg) const { return at_[static_cast<size_t>(reg)]; }
   void set(int32_t reg, const void* memory) {
     at_[static_cast<size_t>(reg)] = const_cast<void*>(memory);
+  }
+  void reset(int32_t reg) {
+    at_[static_cast<size_t>(reg)] = workspace_ + slots_[static_cast<size_t>(reg)];
   }
 
   // Computes what does not vary, once uniform inputs are in place; n as the largest run() to come.
@@ -88,6 +91,7 @@ class TileProgram {
   std::vector<bool> redirectable_;
   std::vector<int64_t> slots_;  // workspace offset per register
   std::vector<void*> at_;
+  std::byte* workspace_ = nullptr;
   int64_t workspace_end_ = 0;
 };
 
