@@ -49,11 +49,15 @@ shardings, collectives with their bytes, memory per rank, predicted time.
 )";
 
 void add_shared(CLI::App& app, CommandLine& line) {
+  // Said twice, the last one holds, so that scripts can add to a command line.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_help_flag();
   app.add_flag("-h,--help");
   app.add_option("MODEL", line.model);
   app.add_option("--config", line.config);
-  app.add_option("--set", line.settings)->allow_extra_args(false);
+  app.add_option("--set", line.settings)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--mesh", line.mesh);
   app.add_option("--ranks", line.ranks)->check(CLI::Range(1, 1 << 24));
   app.add_flag("--verbose", line.verbose);

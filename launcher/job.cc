@@ -19,16 +19,17 @@ void check_outputs(const RunConfig& config, const CommandLine& line) {
 }
 
 // A Plan is complete: nothing can be changed about its placement any more.
-void check_plan_options(const plan::Plan& plan, const RunConfig& config, int ranks) {
+void check_plan_options(const plan::Plan& plan, const std::string& path, const RunConfig& config,
+                        int ranks) {
   if (config.mesh || config.sharding) {
-    throw UserError(plan.source(), "a compiled Plan keeps its mesh and shardings",
+    throw UserError(path, "a compiled Plan keeps its mesh and shardings",
                     "leave out --mesh and sharding rules, or compile the program again");
   }
   int64_t devices = 1;
   for (const plan::MeshAxis& axis : plan.mesh()) devices *= axis.size();
   if (devices != ranks) {
     throw UserError(
-        plan.source(), fmt::format("the Plan is for {} ranks, but there are {}", devices, ranks),
+        path, fmt::format("the Plan is for {} ranks, but there are {}", devices, ranks),
         fmt::format("start {} ranks: mpirun -n {}, or --ranks {}", devices, devices, devices));
   }
 }
@@ -59,7 +60,7 @@ class Preparation {
     });
     const int ranks = communicator_.size();
     phase(kUsageError, [&] {
-      if (is_plan(bytes)) return check_plan_options(job.plan, config_, ranks);
+      if (is_plan(bytes)) return check_plan_options(job.plan, line_.model, config_, ranks);
       place_program(module, choose_mesh(module, config_.mesh, ranks, launch_), config_);
     });
     phase(kFileError, [&] {

@@ -1,0 +1,28 @@
+# spmd-run check: what a mesh costs, without ranks.
+. tests/launcher/support/lib.sh
+write_model
+
+says() { grep -qF -- "$1" "${2:-stdout}" || fail "no \"$1\" in ${2:-stdout}"; }
+
+run check model.mlir
+expect_success
+says 'data=4, 4 ranks'
+says 'all_reduce'
+says 'tensor<8x4xf32>'
+run check model.mlir --mesh data=8 --json
+expect_success
+says '"ranks": 8'
+says '"kind": "all_reduce"'
+run check model.mlir --mesh data=-1
+expect_error 2 '--mesh: the mesh data=-1 leaves a size open' '--ranks 64'
+run check model.mlir --mesh data=-1 --ranks 2 --json
+expect_success
+says '"ranks": 2'
+sed 's/stablehlo.subtract %0/stablehlo.frobnicate %0/' model.mlir > unsupported.mlir
+run check unsupported.mlir
+expect_error 3 'stablehlo.frobnicate'
+
+# The description of a program is as small for 4,096 devices as for 4.
+run check "$SPMD_SOURCE_DIR/tests/data/large/gpt2-124m-fsdp4.hlo.pb.gz" --mesh x=4096
+expect_success
+says 'x=4096, 4096 ranks'
