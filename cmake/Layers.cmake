@@ -33,7 +33,7 @@ function(spmd_generate_protos target)
       COMMENT "protoc ${proto}" VERBATIM)
     list(APPEND headers ${stem}.pb.h)
     target_sources(${target} PRIVATE ${stem}.pb.cc)
-    set_source_files_properties(${stem}.pb.cc PROPERTIES COMPILE_OPTIONS -w
+    set_source_files_properties(${stem}.pb.cc PROPERTIES COMPILE_OPTIONS "-w;-O1"
                                 SKIP_PRECOMPILE_HEADERS ON)
   endforeach()
   add_custom_target(${target}_protos DEPENDS ${headers})
@@ -42,13 +42,14 @@ function(spmd_generate_protos target)
 endfunction()
 
 # spmd_layer(<name> FOLDER <dir> [EXCLUDE <dir>...] [DEPENDS <layer>...]
-#            [LINK <library>...] [PRIVATE <library>...])
+#            [LINK <library>...] [PRIVATE <library>...] [PRECOMPILE <header>...])
 #
 # Makes spmd::<name> (target spmd_<name>). A folder without sources gives an INTERFACE library, so
 # that the layers above can be configured before it is written. Declare layers after what they
 # depend on. LINK is seen by dependents too; the headers of PRIVATE libraries stay in this layer.
 function(spmd_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "EXCLUDE;DEPENDS;LINK;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER"
+                        "EXCLUDE;DEPENDS;LINK;PRIVATE;PRECOMPILE")
   set(target spmd_${name})
   spmd_glob(sources ${arg_FOLDER} "${arg_EXCLUDE}" *.cc)
   spmd_glob(protos ${arg_FOLDER} "${arg_EXCLUDE}" *.proto)
@@ -59,11 +60,7 @@ function(spmd_layer name)
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
     list(LENGTH sources count)
     if(count GREATER 4)
-      set(headers)
-      if(name STREQUAL "ir" OR "ir" IN_LIST arg_DEPENDS OR name STREQUAL "passes")
-        set(headers "${PROJECT_SOURCE_DIR}/ir/builder.h")
-      endif()
-      spmd_precompile(${target} ${headers})
+      spmd_precompile(${target} ${arg_PRECOMPILE})
     endif()
   else()
     add_library(${target} INTERFACE)
