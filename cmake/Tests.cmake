@@ -2,22 +2,20 @@
 
 include(GoogleTest)
 
-# Linked into every test: helpers, GoogleTest and its main(), and SPMD_SOURCE_DIR for test data. It
-# links no layer, so that each test links its own layer only; a helper's layers come from its users.
+# Linked into every test: GoogleTest with its main(), and SPMD_SOURCE_DIR for test data.
+# spmd_test_programs, the helpers of tests/support, goes only to tests whose layers see ir.
 if(BUILD_TESTING)
+  add_library(spmd_test_support INTERFACE)
+  target_include_directories(spmd_test_support INTERFACE "${PROJECT_SOURCE_DIR}")
+  target_include_directories(spmd_test_support SYSTEM INTERFACE "${SPMD_GENERATED_DIR}")
+  target_compile_definitions(spmd_test_support INTERFACE SPMD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(spmd_test_support INTERFACE GTest::gtest GTest::gtest_main)
+
   spmd_glob(sources tests/support "" *.cc)
   if(sources)
-    add_library(spmd_test_support STATIC ${sources})
-    add_dependencies(spmd_test_support spmd_protos)
-    set(scope PUBLIC)
-  else()
-    add_library(spmd_test_support INTERFACE)
-    set(scope INTERFACE)
+    add_library(spmd_test_programs STATIC ${sources})
+    target_link_libraries(spmd_test_programs PUBLIC spmd_test_support spmd::ir)
   endif()
-  target_include_directories(spmd_test_support ${scope} "${PROJECT_SOURCE_DIR}")
-  target_include_directories(spmd_test_support SYSTEM ${scope} "${SPMD_GENERATED_DIR}")
-  target_compile_definitions(spmd_test_support ${scope} SPMD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_libraries(spmd_test_support ${scope} GTest::gtest GTest::gtest_main)
 endif()
 
 # spmd_tests(<folder> [EXCLUDE <folder>...] LINK <layer>...)
@@ -35,6 +33,13 @@ function(spmd_tests folder)
   if(sources)
     add_executable(test_${name} ${sources})
     target_link_libraries(test_${name} PRIVATE spmd_test_support ${arg_LINK})
+    foreach(layer IN LISTS arg_LINK)
+      string(REPLACE "spmd::" "spmd_" target "${layer}")
+      get_property(visible TARGET ${target} PROPERTY SPMD_VISIBLE)
+      if("ir" IN_LIST visible AND TARGET spmd_test_programs)
+        target_link_libraries(test_${name} PRIVATE spmd_test_programs)
+      endif()
+    endforeach()
     spmd_precompile(test_${name} <gtest/gtest.h>)
     # PRE_TEST: the cases are listed when ctest runs, not after each link.
     gtest_discover_tests(test_${name} TEST_PREFIX "${label}/" DISCOVERY_MODE PRE_TEST
