@@ -158,6 +158,57 @@ ValueId OpDrawer::convolution(ValueId x) {
   return known(b_->value(OpCode::kConvolution, {x, weights}, a), limit);
 }
 
+// ---- sums
+
+bool OpDrawer::is_sum(ValueId x) const {
+  const Op* op = fn_.def(x);
+  if (op == nullptr) return false;
+  if (op->code == OpCode::kReduce) return reducer_of(fn_, op->regions[0]) == OpCode::kAdd;
+  return op->code == OpCode::kDotGeneral || op->code == OpCode::kConvolution;
+}
+
+ValueId OpDrawer::twin(ValueId x, ValueId scale) {
+  const OpId op = fn_.value(x).def;
+  const ValueId operand = fn_.op(op).operands[0];
+  if (bound(x) * bound(scale) > 1 << 18) return ValueId::kNone;
+  ValueMap map;
+  map[operand] =
+      b_->binary(OpCode::kMultiply, operand, b_->broadcast(scale, type(operand).shape, {}));
+  return known(fn_.op(clone_op(fn_, op, *b_, map)).results[0], bound(x) * bound(scale));
+}
+
+void OpDrawer::linear_tail(ValueId x) {
+  for (int64_t length = random_.pick(1, 3); length > 0 && x != ValueId::kNone; --length) {
+    switch (random_.below(8)) {
+      case 0:
+        x = known(b_->value(OpCode::kNegate, {x}), bound(x));
+        break;
+      case 1:
+        x = transpose(x);
+        break;
+      case 2:
+        x = reshape(x);
+        break;
+      case 3:
+        x = slice(x);
+        break;
+      case 4:
+        x = reduce(x);
+        break;
+      case 5:
+        x = convert(x);
+        break;
+      default: {
+        if (!is_sum(x)) return;
+        const ValueId other = twin(x, scalar(type(x).dtype, 2));
+        if (other == ValueId::kNone) return;
+        const OpCode code = random_.chance(70) ? OpCode::kAdd : OpCode::kSubtract;
+        x = known(b_->binary(code, x, other), bound(x) + bound(other));
+      }
+    }
+  }
+}
+
 // ---- window
 
 ValueId OpDrawer::reduce_window(ValueId x) {

@@ -62,6 +62,39 @@ ValueId OpDrawer::loop(ValueId x) {
   return known(fn_.op(op).results[1], limit);
 }
 
+// A counted loop that accumulates contractions.
+ValueId OpDrawer::contraction_loop(ValueId x) {
+  if (depth_ > 0) return ValueId::kNone;
+  const ValueId first = random_.chance(80) ? dot(x) : reduce(x);
+  if (first == ValueId::kNone || !is_sum(first) || bound(first) > 1 << 14) return ValueId::kNone;
+  const DType dtype = type(first).dtype;
+  const int64_t trips = random_.pick(1, 3), terms = random_.pick(1, 2);
+  const ValueId zero = b_->scalar(DType::kS32, 0);
+  const ValueId init = random_.chance(50)   ? b_->splat(type(first), 0)
+                       : random_.chance(50) ? first
+                                            : like(type(first));
+  const double start = bounds_.contains(init) ? bound(init) : 0;
+  const OpId op = b_->create(OpCode::kWhile, {zero, init});
+  in_region(op, [&] {
+    const ValueId counter = fn_.add_block_argument(b_->block(), {DType::kS32, {}});
+    fn_.add_block_argument(b_->block(), type(first));
+    b_->return_op({b_->compare(CompareDirection::kLt, counter,
+                               b_->scalar(DType::kS32, static_cast<double>(trips)))});
+  });
+  in_region(op, [&] {
+    const ValueId counter = remember(fn_.add_block_argument(b_->block(), {DType::kS32, {}}), 3);
+    ValueId sum = fn_.add_block_argument(b_->block(), type(first));
+    const ValueId scale = dtype == DType::kS32 ? counter : remember(b_->convert(counter, dtype), 3);
+    for (int64_t i = 0; i < terms; ++i) {
+      const ValueId term = twin(first, scale);
+      sum = random_.chance(50) ? b_->binary(OpCode::kAdd, sum, term)
+                               : b_->binary(OpCode::kAdd, term, sum);
+    }
+    b_->return_op({b_->binary(OpCode::kAdd, counter, b_->scalar(DType::kS32, 1)), sum});
+  });
+  return known(fn_.op(op).results[1], start + 18 * bound(first));
+}
+
 ValueId OpDrawer::branch(ValueId x) {
   if (depth_ > 0) return ValueId::kNone;
   const bool two = random_.chance(60);

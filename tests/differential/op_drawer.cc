@@ -32,12 +32,18 @@ void OpDrawer::step() {
     const ValueId result = (this->*kChoices[choice].draw)(any());
     if (result == ValueId::kNone) continue;
     if (random_.chance(20)) constrained(result);
+    if (random_.chance(5)) annotate(result);
+    if (is_sum(result) && random_.chance(50)) linear_tail(result);
     return;
   }
 }
 
 ValueId OpDrawer::known(ValueId value, double bound) {
   if (!exact(bound) || type(value).num_elements() > 4000) return ValueId::kNone;
+  return remember(value, bound);
+}
+
+ValueId OpDrawer::remember(ValueId value, double bound) {
   bounds_[value] = bound;
   pool_.push_back(value);
   return value;
@@ -67,13 +73,10 @@ Dims OpDrawer::shape(int64_t rank) {
 
 ValueId OpDrawer::argument(TensorType type) {
   fn_.argument_info.emplace_back();
-  const int64_t rank = type.rank();
   const double bound = type.dtype == DType::kBool ? 1 : is_float(type.dtype) ? 3 : 14;
   const ValueId value = fn_.add_block_argument(fn_.body(), std::move(type));
-  if (random_.chance(70)) {
-    fn_.value(value).sharding = std::make_shared<const Sharding>(sharding(rank));
-  }
-  return known(value, bound);
+  if (random_.chance(70)) annotate(value);
+  return remember(value, bound);
 }
 
 ValueId OpDrawer::scalar(DType dtype, double value) {
@@ -89,7 +92,7 @@ ValueId OpDrawer::source(const TensorType& type) {
   };
   switch (random_.below(type.rank() == 0 || type.dtype == DType::kBool ? 2 : 4)) {
     case 0:
-      return known(b_->splat(type, element()), 3);
+      return remember(b_->splat(type, element()), 3);
     case 1: {
       Literal literal(type);
       std::byte* out = literal.mutable_data();
@@ -97,13 +100,15 @@ ValueId OpDrawer::source(const TensorType& type) {
       for (int64_t e = 0; e < type.num_elements(); ++e, out += size) {
         std::memcpy(out, Literal::splat({type.dtype, {}}, element()).data(), size);
       }
-      return known(b_->constant(std::move(literal)), 3);
+      return remember(b_->constant(std::move(literal)), 3);
     }
-    case 2:
-      return known(b_->iota(type, random_.below(type.rank())), 13);
+    case 2: {
+      const int64_t dim = random_.below(type.rank());
+      return remember(b_->iota(type, dim), static_cast<double>(type.dim(dim)));
+    }
     default: {
       const ValueId value = argument({type.dtype, {}});
-      return known(b_->broadcast(value, type.shape, {}), bound(value));
+      return remember(b_->broadcast(value, type.shape, {}), bound(value));
     }
   }
 }
@@ -156,6 +161,10 @@ Sharding OpDrawer::sharding(int64_t rank) {
   // Neighbouring parts of an axis are that axis.
   for (DimSharding& dim : sharding.dims) dim.axes = from_atoms(to_atoms(dim.axes, mesh_), mesh_);
   return sharding;
+}
+
+void OpDrawer::annotate(ValueId value) {
+  fn_.value(value).sharding = std::make_shared<const Sharding>(sharding(type(value).rank()));
 }
 
 ValueId OpDrawer::constrained(ValueId value) {

@@ -21,7 +21,8 @@ class OpDrawer {
   ValueId argument(TensorType type);
   // A value that was computed lately.
   ValueId any();
-  // A sharding constraint on the value.
+  // A sharding on the value itself, and a constraint on it.
+  void annotate(ValueId value);
   ValueId constrained(ValueId value);
   Sharding sharding(int64_t rank);
   const std::vector<ValueId>& values() const { return pool_; }
@@ -64,12 +65,22 @@ class OpDrawer {
   ValueId top_k(ValueId x);
   ValueId random_bits(ValueId x);
 
+  // The result of a contraction or of a sum over dimensions: partial, when these are sharded.
+  bool is_sum(ValueId x) const;
+  // Ops on such a value through which its reduction may move.
+  void linear_tail(ValueId x);
+  // The op that defines such a value, on its first operand times `scale`, a scalar.
+  ValueId twin(ValueId x, ValueId scale);
+
   ValueId loop(ValueId x);
+  ValueId contraction_loop(ValueId x);
   ValueId branch(ValueId x);
   ValueId barrier(ValueId x);
 
   // Registers a value; kNone when the bound leaves the exact range.
   ValueId known(ValueId value, double bound);
+  // As above, always.
+  ValueId remember(ValueId value, double bound);
   double bound(ValueId value) const { return bounds_.at(value); }
   static bool exact(double bound) { return bound <= 1 << 20; }
   // A value of exactly this type, made in one of many ways.

@@ -1,0 +1,104 @@
+// Programs on which partitioning was once wrong, as small as they get.
+#include "gtest/gtest.h"
+#include "ir/text.h"
+#include "ir/verifier.h"
+#include "tests/differential/stages.h"
+
+namespace spmd::testing {
+namespace {
+
+// Runs main(), given by its signature and body, through all stages on several inputs.
+void expect_same_meaning(const std::string& mesh, const std::string& main) {
+  const Module module = parse_stablehlo(
+      "module @test {\nsdy.mesh @mesh = <[" + mesh + "]>\nfunc.func public @main" + main + "\n}\n",
+      "regression.mlir");
+  verify(module);
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto failure = check_stages(module, seed);
+    if (failure)
+      ADD_FAILURE() << "seed " << seed << ", after " << failure->stage << ": " << failure->what;
+  }
+}
+
+// Along a dimension that slices span, indices are clamped to 0: no rank may shift them.
+TEST(PartitionRegressions, GatherIndexOfASpannedDimension) {
+  expect_same_meaning(
+      "\"x\"=2",
+      R"((%arg0: tensor<6x6xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: tensor<1x3x1xi32>) -> tensor<1x6x3x6xi32> {
+    %0 = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 3], start_index_map = [0], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 6, 6>}> : (tensor<6x6xi32>, tensor<1x3x1xi32>) -> tensor<1x6x3x6xi32>
+    return %0 : tensor<1x6x3x6xi32>
+  })");
+}
+
+// A scatter's window that spans its dimension still moves with the index, and stands out.
+TEST(PartitionRegressions, ScatterWindowThatSpansAnIndexedDimension) {
+  expect_same_meaning(
+      "\"x\"=2",
+      R"((%arg0: tensor<1x6x13xf32>, %arg1: tensor<i32>, %arg2: tensor<1x6x5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>}) -> tensor<1x6x13xf32> {
+    %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1, 2], scatter_dims_to_operand_dims = [1]>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      stablehlo.return %b : tensor<f32>
+    }) : (tensor<1x6x13xf32>, tensor<i32>, tensor<1x6x5xf32>) -> tensor<1x6x13xf32>
+    return %0 : tensor<1x6x13xf32>
+  })");
+}
+
+// Updates in the padding of the indices go nowhere, and neither does a part of their windows.
+TEST(PartitionRegressions, ScatterOfWindowsWithAnUnevenIndexBatch) {
+  expect_same_meaning(
+      "\"z\"=2",
+      R"((%arg0: tensor<2x5xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"z"}]>}, %arg1: tensor<9x4xf32>, %arg2: tensor<2x5x9x3xf32>) -> tensor<9x4xf32> {
+    %0 = "stablehlo.scatter"(%arg1, %arg0, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2, 3], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>, unique_indices = false}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<9x4xf32>, tensor<2x5xi32>, tensor<2x5x9x3xf32>) -> tensor<9x4xf32>
+    return %0 : tensor<9x4xf32>
+  })");
+}
+
+// The minor part of a split dimension cannot be sharded while its major part is padded.
+TEST(PartitionRegressions, ReshapeSplitsADimensionWhoseMajorPartIsPadded) {
+  expect_same_meaning(
+      "\"x\"=4",
+      R"((%arg0: tensor<4xf32>) -> (tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = stablehlo.reshape %arg0 : (tensor<4xf32>) -> tensor<2x2xf32>
+    return %0 : tensor<2x2xf32>
+  })");
+}
+TEST(PartitionRegressions, ReshapeOfADimensionShardedMoreThanItIsLong) {
+  expect_same_meaning(
+      "\"x\"=2, \"y\"=4",
+      R"((%arg0: tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y", "x"}]>}) -> tensor<3x2x2xf32> {
+    %0 = stablehlo.reshape %arg0 : (tensor<3x4xf32>) -> tensor<3x2x2xf32>
+    return %0 : tensor<3x2x2xf32>
+  })");
+  expect_same_meaning(
+      "\"x\"=4",
+      R"((%arg0: tensor<2x2x2xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}]>}) -> tensor<4x2xi32> {
+    %0 = stablehlo.reshape %arg0 : (tensor<2x2x2xi32>) -> tensor<4x2xi32>
+    return %0 : tensor<4x2xi32>
+  })");
+}
+TEST(PartitionRegressions, ReshapeWhoseMinorPartIsPaddedElsewhere) {
+  expect_same_meaning(
+      "\"x\"=4",
+      R"((%arg0: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<2x2xf32> {
+    %0 = stablehlo.reshape %arg0 : (tensor<4xf32>) -> tensor<2x2xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{}, {"x"}]> : tensor<2x2xf32>
+    return %1 : tensor<2x2xf32>
+  })");
+}
+
+// Features divide by the shards, their groups do not.
+TEST(PartitionRegressions, ConvolutionWithUnevenGroups) {
+  expect_same_meaning("\"x\"=2",
+                      R"((%arg0: tensor<2x6x7xf32>, %arg1: tensor<2x2x6xf32>) -> tensor<5x7x6xf32> {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [0, f, b]x[i, 0, o]->[0, b, f], window = {stride = [1], pad = [[1, 2]], lhs_dilate = [2], rhs_dilate = [1], reverse = [false]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64} : (tensor<2x6x7xf32>, tensor<2x2x6xf32>) -> tensor<5x7x6xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{}, {}, {"x"}]> : tensor<5x7x6xf32>
+    return %1 : tensor<5x7x6xf32>
+  })");
+}
+
+}  // namespace
+}  // namespace spmd::testing
