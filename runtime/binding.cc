@@ -101,8 +101,13 @@ std::vector<int> bind_names(const std::vector<std::string>& arguments,
   std::vector<int> bound(arguments.size(), -1);
   for (size_t a = 0; a < arguments.size(); ++a) {
     const Words words = words_of(arguments[a]);
-    const SuffixIndex::Match match = by_tensor.longest(words);
-    if (match.length == 0) continue;
+    SuffixIndex::Match match = by_tensor.longest(words);
+    // Of these, some may have more in common with another argument.
+    std::erase_if(match.names, [&](int tensor) {
+      return by_argument.longest(words_of(tensors[static_cast<size_t>(tensor)])).length >
+             match.length;
+    });
+    if (match.names.empty()) continue;
     int tensor = match.names[0];
     if (match.names.size() > 1) tensor = whole_name(match, tensors, words);
     if (tensor < 0)
@@ -110,20 +115,16 @@ std::vector<int> bind_names(const std::vector<std::string>& arguments,
                       fmt::format("several tensors may be argument {}: {}", arguments[a],
                                   list(match.names, tensors)),
                       "name the tensors so that one of them ends like the argument");
-    // Another argument may have more in common with it.
-    const SuffixIndex::Match back =
-        by_argument.longest(words_of(tensors[static_cast<size_t>(tensor)]));
-    if (back.length > match.length) continue;
-    if (back.names.size() > 1 &&
-        whole_name(back, arguments, words_of(tensors[static_cast<size_t>(tensor)])) !=
-            static_cast<int>(a)) {
-      if (whole_name(back, arguments, words_of(tensors[static_cast<size_t>(tensor)])) >= 0)
-        continue;
-      throw UserError(
-          source,
-          fmt::format("tensor {} may be several arguments: {}",
-                      tensors[static_cast<size_t>(tensor)], list(back.names, arguments)),
-          "name it so that it ends like one of them only");
+    const std::string& name = tensors[static_cast<size_t>(tensor)];
+    const SuffixIndex::Match rivals = by_argument.longest(words_of(name));
+    if (rivals.names.size() > 1) {
+      const int best = whole_name(rivals, arguments, words_of(name));
+      if (best < 0)
+        throw UserError(source,
+                        fmt::format("tensor {} may be several arguments: {}", name,
+                                    list(rivals.names, arguments)),
+                        "name it so that it ends like one of them only");
+      if (best != static_cast<int>(a)) continue;
     }
     bound[a] = tensor;
   }

@@ -108,13 +108,14 @@ constexpr TypeCode kTypes[] = {
 
 NpyFile::NpyFile(const std::string& path) : file_(path) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(file_.data());
-  if (file_.size() < 12 || std::memcmp(bytes, "\x93NUMPY", 6) != 0)
+  if (file_.size() < 10 || std::memcmp(bytes, "\x93NUMPY", 6) != 0)
     throw UserError(path, "not a .npy file", "expected what numpy.save writes");
   const int version = bytes[6];
   if (version < 1 || version > 3)
     throw UserError(path,
                     fmt::format("a .npy file of version {}; versions 1 to 3 are read", version));
   const int64_t prefix = version == 1 ? 10 : 12;
+  if (file_.size() < prefix) throw UserError(path, "truncated inside its header");
   int64_t length = bytes[8] | bytes[9] << 8;
   if (version > 1) length |= int64_t{bytes[10]} << 16 | int64_t{bytes[11]} << 24;
   if (length > file_.size() - prefix) throw UserError(path, "truncated inside its header");

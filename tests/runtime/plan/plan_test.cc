@@ -1,0 +1,180 @@
+#include "runtime/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "support/error.h"
+
+namespace spmd::plan {
+namespace {
+
+View make_view(int32_t buffer, std::vector<int64_t> shape, int64_t offset = 0) {
+  View view;
+  view.set_buffer(buffer);
+  view.set_dtype(F32);
+  view.set_offset(offset);
+  int64_t stride = 1;
+  std::vector<int64_t> strides(shape.size());
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  for (int64_t s : strides) view.add_strides(s);
+  for (int64_t s : shape) view.add_shape(s);
+  return view;
+}
+
+// y = x + x over 8 elements, then an all-reduce along the only axis.
+Plan small_plan() {
+  Plan plan;
+  plan.set_source("m.mlir");
+  MeshAxis* axis = plan.add_mesh();
+  axis->set_name("data");
+  axis->set_size(2);
+  Buffer* x = plan.add_buffers();
+  x->set_kind(Buffer::ARGUMENT);
+  x->set_bytes(32);
+  Buffer* y = plan.add_buffers();
+  y->set_kind(Buffer::RESULT);
+  y->set_bytes(32);
+  Argument* argument = plan.add_arguments();
+  argument->set_name("x");
+  argument->set_buffer(0);
+  argument->set_aliased_result(-1);
+  argument->mutable_placement()->set_dtype(F32);
+  argument->mutable_placement()->add_global_shape(8);
+  argument->mutable_placement()->add_local_shape(8);
+  Result* result = plan.add_results();
+  *result->mutable_placement() = argument->placement();
+  result->set_buffer(1);
+  Sequence* body = plan.add_programs()->mutable_body();
+  Step* step = body->add_steps();
+  step->set_op("add (m.mlir:3)");
+  Elementwise* e = step->mutable_elementwise();
+  e->add_shape(8);
+  e->mutable_program()->add_inputs(F32);
+  Instruction* add = e->mutable_program()->add_instructions();
+  add->set_op(ADD);
+  add->set_dtype(F32);
+  add->add_args(0);
+  add->add_args(0);
+  e->mutable_program()->add_outputs(1);
+  *e->add_inputs() = make_view(0, {8});
+  *e->add_outputs() = make_view(1, {8});
+  step = body->add_steps();
+  step->set_op("psum (m.mlir:4)");
+  Collective* collective = step->mutable_collective();
+  collective->set_kind(Collective::ALL_REDUCE);
+  collective->mutable_axes()->add_axes();
+  collective->set_reduction(ADD);
+  Collective::Part* part = collective->add_parts();
+  *part->mutable_in() = make_view(1, {8});
+  *part->mutable_out() = make_view(1, {8});
+  return plan;
+}
+
+std::string message(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Plan, RoundTrip) {
+  const std::string bytes = serialize_plan(small_plan());
+  const Plan read = parse_plan(bytes, "p.plan");
+  EXPECT_EQ(serialize_plan(read), bytes);
+  EXPECT_EQ(read.programs(0).body().steps(0).op(), "add (m.mlir:3)");
+}
+
+TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
+  Plan plan = small_plan();
+  plan.set_magic(kPlanMagic);
+  plan.set_version(9);
+  plan.set_reader_version(8);
+  // What follows need not make sense to this reader.
+  const std::string bytes = plan.SerializeAsString() + "\xff\xff\xff";
+  EXPECT_EQ(message([&] { parse_plan(bytes, "p.plan"); }),
+            "p.plan: a plan of version 9 that needs a reader of version 8 or newer; this spmd "
+            "reads up to version 1\n  compile the program again with this spmd, or update it");
+}
+
+TEST(Plan, RefusesForeignAndDamagedBytes) {
+  EXPECT_NE(message([] { parse_plan("", "p"); }).find("p: not an spmd plan"), std::string::npos);
+  EXPECT_NE(message([] { parse_plan("hello world", "p"); }).find("not an spmd plan"),
+            std::string::npos);
+  const std::string bytes = serialize_plan(small_plan());
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_NE(message([&] { parse_plan(std::string_view(bytes).substr(0, length), "p"); }), "")
+        << length;
+}
+
+// No flipped bit may get a plan past the verifier that reaches outside its buffers; here: nothing
+// but a UserError is thrown.
+TEST(Plan, DamagedBitsThrowUserErrorsOnly) {
+  const std::string bytes = serialize_plan(small_plan());
+  for (size_t i = 0; i < bytes.size() * 8; ++i) {
+    std::string damaged = bytes;
+    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << (i % 8)));
+    message([&] { parse_plan(damaged, "p"); });
+  }
+}
+
+struct Fault {
+  const char* want;
+  std::function<void(Plan&)> make;
+};
+
+Elementwise& elementwise(Plan& plan) {
+  return *plan.mutable_programs(0)->mutable_body()->mutable_steps(0)->mutable_elementwise();
+}
+Collective& collective(Plan& plan) {
+  return *plan.mutable_programs(0)->mutable_body()->mutable_steps(1)->mutable_collective();
+}
+
+TEST(Plan, VerifierFindsFaults) {
+  const Fault faults[] = {
+      {"step elementwise of add (m.mlir:3): a view of f32 reaches element 8 of a buffer of 32",
+       [](Plan& p) { elementwise(p).mutable_inputs(0)->set_offset(1); }},
+      {"begins before its buffer",
+       [](Plan& p) { elementwise(p).mutable_inputs(0)->set_offset(-1); }},
+      {"outside its buffer",
+       [](Plan& p) { elementwise(p).mutable_inputs(0)->set_strides(0, INT64_MAX / 2); }},
+      {"buffer that does not exist",
+       [](Plan& p) { elementwise(p).mutable_outputs(0)->set_buffer(7); }},
+      {"register not yet written",
+       [](Plan& p) { elementwise(p).mutable_program()->mutable_instructions(0)->set_args(1, 1); }},
+      {"too few or too many operands",
+       [](Plan& p) { elementwise(p).mutable_program()->mutable_instructions(0)->add_args(0); }},
+      {"not one stride per dimension",
+       [](Plan& p) { elementwise(p).mutable_inputs(0)->add_strides(1); }},
+      {"a mesh axis that does not exist",
+       [](Plan& p) { collective(p).mutable_axes()->mutable_axes(0)->set_axis(3); }},
+      {"a tensor is not dense",
+       [](Plan& p) { collective(p).mutable_parts(0)->mutable_in()->set_strides(0, 0); }},
+      {"an unknown reduction", [](Plan& p) { collective(p).set_reduction(SINE); }},
+      {"smaller than its argument", [](Plan& p) { p.mutable_buffers(0)->set_bytes(16); }},
+      {"aliases a result that does not exist",
+       [](Plan& p) { p.mutable_arguments(0)->set_aliased_result(4); }},
+      {"no positive size", [](Plan& p) { p.mutable_mesh(0)->set_size(0); }},
+      {"no permutation",
+       [](Plan& p) {
+         p.add_device_ids(0);
+         p.add_device_ids(0);
+       }},
+      {"says nothing to do", [](Plan& p) { p.mutable_programs(0)->mutable_body()->add_steps(); }},
+  };
+  verify_plan(small_plan());
+  for (const Fault& fault : faults) {
+    Plan plan = small_plan();
+    fault.make(plan);
+    const std::string text = message([&] { verify_plan(plan, "p"); });
+    EXPECT_NE(text.find(fault.want), std::string::npos) << fault.want << "\n got " << text;
+  }
+}
+
+}  // namespace
+}  // namespace spmd::plan
