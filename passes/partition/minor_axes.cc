@@ -28,7 +28,10 @@ class MinorAxes : ReshardRewriter {
         torn.push_back(id);
       }
     });
-    for (OpId id : torn) release(id, torn_axes(id, *factor_rule(fn_, id), classes));
+    for (OpId id : torn) {
+      const FactorRule rule = *factor_rule(fn_, id);
+      release(id, with_dependents(id, rule, torn_axes(id, rule, classes)));
+    }
     return !torn.empty();
   }
 
@@ -65,13 +68,23 @@ class MinorAxes : ReshardRewriter {
     return torn;
   }
 
+  // Without them, factors after theirs have nothing to stand on.
+  AtomMask with_dependents(OpId id, const FactorRule& rule, AtomMask axes) const {
+    const FactorAssignment before = assignment(fn_.op(id), rule);
+    FactorAssignment after = before;
+    for (AtomList& list : after.axes) drop(list, axes);
+    normalise(rule, after, atoms_);
+    return before.mask() & ~after.mask();
+  }
+
+  static void drop(AtomList& list, AtomMask axes) {
+    std::erase_if(list, [&](Atom atom) { return axes >> atom & 1; });
+  }
+
   Placement without(const Placement& placement, AtomMask axes) const {
     Placement rest = placement;
-    const auto drop = [&](AtomList& list) {
-      std::erase_if(list, [&](Atom atom) { return axes >> atom & 1; });
-    };
-    for (AtomList& dim : rest.dims) drop(dim);
-    drop(rest.partial);
+    for (AtomList& dim : rest.dims) drop(dim, axes);
+    drop(rest.partial, axes);
     return rest;
   }
 
@@ -80,7 +93,11 @@ class MinorAxes : ReshardRewriter {
     before.location = fn_.op(id).location;
     for (size_t i = 0; i < fn_.op(id).operands.size(); ++i) {
       const ValueId operand = fn_.op(id).operands[i];
-      fn_.set_operand(id, i, reshard(before, operand, without(placement(operand), axes)));
+      const Op* made = reshard_of(operand);
+      const bool alone = made != nullptr && has_one_use(operand);
+      const ValueId source = alone ? made->operands[0] : operand;
+      fn_.set_operand(id, i, reshard(before, source, without(placement(operand), axes)));
+      erase_if_unused(operand);
     }
     Builder after = Builder::after(fn_, id);
     after.location = before.location;
@@ -89,8 +106,13 @@ class MinorAxes : ReshardRewriter {
       const Placement promised = placement(result);
       const std::vector<Use> uses = fn_.value(result).uses;
       set_placement(result, without(promised, axes));
-      const ValueId restored = reshard(after, result, promised);
-      for (const Use& use : uses) fn_.set_operand(use.op, use.operand, restored);
+      // Reshards start from where the value now is; all others see it where it was.
+      ValueId restored = ValueId::kNone;
+      for (const Use& use : uses) {
+        if (fn_.op(use.op).code == OpCode::kReshard) continue;
+        if (restored == ValueId::kNone) restored = reshard(after, result, promised);
+        fn_.set_operand(use.op, use.operand, restored);
+      }
     }
   }
 };

@@ -80,6 +80,15 @@ TEST(PartitionRegressions, ReshapeOfADimensionShardedMoreThanItIsLong) {
     return %0 : tensor<4x2xi32>
   })");
 }
+TEST(PartitionRegressions, ReshapeWhoseMiddlePartLosesItsAxes) {
+  expect_same_meaning(
+      "\"x\"=2, \"y\"=2, \"z\"=2",
+      R"((%arg0: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"z"}]>}) -> tensor<2x8xf32> {
+    %0 = stablehlo.reshape %arg0 : (tensor<4x4xf32>) -> tensor<2x8xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"z", "y"}, {"x"}]> : tensor<2x8xf32>
+    return %1 : tensor<2x8xf32>
+  })");
+}
 TEST(PartitionRegressions, ReshapeWhoseMinorPartIsPaddedElsewhere) {
   expect_same_meaning(
       "\"x\"=4",
