@@ -1,5 +1,7 @@
 #include "codegen/accesses.h"
 
+#include <algorithm>
+
 namespace spmd::codegen {
 namespace {
 
@@ -106,6 +108,56 @@ void for_each_view(plan::Step& step, const Visit& visit) {
     case plan::Step::KIND_NOT_SET:
       return;
   }
+}
+
+namespace {
+
+using Sizes = google::protobuf::RepeatedField<int64_t>;
+
+std::vector<int64_t> joined(std::initializer_list<const Sizes*> parts) {
+  std::vector<int64_t> shape;
+  for (const Sizes* part : parts) shape.insert(shape.end(), part->begin(), part->end());
+  return shape;
+}
+
+std::vector<int64_t> kept_dims(const plan::Reduce& reduce) {
+  std::vector<int64_t> shape;
+  for (int d = 0; d < reduce.shape_size(); ++d)
+    if (std::find(reduce.dims().begin(), reduce.dims().end(), d) == reduce.dims().end())
+      shape.push_back(reduce.shape(d));
+  return shape;
+}
+
+}  // namespace
+
+plan::View* strided_output(plan::Step& step, std::vector<int64_t>* shape) {
+  plan::View* view = nullptr;
+  switch (step.kind_case()) {
+    case plan::Step::kElementwise:
+      if (step.elementwise().outputs_size() != 1) return nullptr;
+      *shape = joined({&step.elementwise().shape()});
+      return step.mutable_elementwise()->mutable_outputs(0);
+    case plan::Step::kReduce:
+      if (step.reduce().outputs_size() != 1) return nullptr;
+      *shape = kept_dims(step.reduce());
+      return step.mutable_reduce()->mutable_outputs(0);
+    case plan::Step::kDot:
+      *shape = joined({&step.dot().batch(), &step.dot().m(), &step.dot().n()});
+      return step.mutable_dot()->mutable_out();
+    case plan::Step::kConvolution:
+      view = step.mutable_convolution()->mutable_out();
+      break;
+    case plan::Step::kGather:
+      view = step.mutable_gather()->mutable_out();
+      break;
+    case plan::Step::kDynamicSlice:
+      view = step.mutable_dynamic_slice()->mutable_out();
+      break;
+    default:
+      return nullptr;
+  }
+  *shape = joined({&view->shape()});
+  return view;
 }
 
 std::vector<plan::Sequence*> sequences_of(plan::Step& step) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "codegen/step_tree.h"
+#include "codegen/views.h"
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/plan.h"
 #include "support/error.h"
@@ -106,11 +107,15 @@ class Coalescer {
     if (copy.inputs_size() != 1 || copy.outputs_size() != 1 ||
         copy.program().instructions_size() != 0)
       return;
-    if (!is_whole(copy.inputs(0), copy) || !is_whole(copy.outputs(0), copy)) return;
     const int from = find(copy.inputs(0).buffer()), into = find(copy.outputs(0).buffer());
-    if (from == into || !is_arena(from) || !can_write_into(from, into, s)) return;
-    unite(from, into);
-    dead_[static_cast<size_t>(s)] = true;
+    if (from == into || !is_arena(from)) return;
+    if (is_whole(copy.inputs(0), copy) && is_whole(copy.outputs(0), copy) &&
+        can_write_into(from, into, s)) {
+      unite(from, into);
+      dead_[static_cast<size_t>(s)] = true;
+    } else {
+      redirect_writer(copy, s);
+    }
   }
 
   // Whether the value that step `s` copies from storage `from` to `into` can be made in `into`:
@@ -124,13 +129,42 @@ class Coalescer {
       return true;
     if (source.block != block || tree_.ancestor_in(source.last, block) != s) return false;
     const int begin = tree_.ancestor_in(source.first, block);
-    for (int access : target.steps) {
-      if (dead_[static_cast<size_t>(access)]) continue;
+    return std::all_of(target.steps.begin(), target.steps.end(), [&](int access) {
       const int at = tree_.ancestor_in(access, block);
-      if (at < 0 || at < begin || at >= s) continue;
-      if (at != begin || access != at || !replaces_in_place(at, into, from)) return false;
+      if (dead_[static_cast<size_t>(access)] || at < begin || at >= s) return true;
+      return at == begin && access == at && replaces_in_place(at, into, from);
+    });
+  }
+
+  // Lets the step that makes what step `s` copies write to the copy's destination.
+  void redirect_writer(const plan::Elementwise& copy, int s) {
+    const int from = find(copy.inputs(0).buffer()), into = find(copy.outputs(0).buffer());
+    const Usage& source = usage(from);
+    const int writer = source.first, block = tree_[s].block;
+    if (source.steps.size() != 2 || source.last != s || tree_[writer].block != block) return;
+    Dims shape;
+    plan::View* output = strided_output(*tree_[writer].step, &shape);
+    if (output == nullptr || find(output->buffer()) != from) return;
+    for (int access : usage(into).steps) {
+      const int at = tree_.ancestor_in(access, block);
+      if (!dead_[static_cast<size_t>(access)] && at >= writer && at < s) return;
     }
-    return true;
+    const Dims sizes(copy.shape().begin(), copy.shape().end());
+    const View written = from_plan(*output, shape);
+    const std::optional<View> moved =
+        written.num_elements() * byte_size(written.dtype) != storages_[from].bytes
+            ? std::nullopt
+            : redirected(written, from_plan(copy.inputs(0), sizes),
+                         from_plan(copy.outputs(0), sizes));
+    if (!moved) return;
+    const bool has_shape = output->shape_size() > 0;
+    *output = to_plan(*moved, has_shape);
+    dead_[static_cast<size_t>(s)] = true;
+    usage(from) = {};
+    Usage& target = usage(into);
+    target.steps.push_back(writer);
+    target.first = std::min(target.first, writer);
+    target.block = tree_.common_block(target.block, block);
   }
 
   // Whether step `s` reads `old_storage` only element by element, in the very places where it
@@ -147,20 +181,14 @@ class Coalescer {
       old_accesses += find(view.buffer()) == old_storage ? 1 : 0;
       new_accesses += find(view.buffer()) == new_storage ? 1 : 0;
     });
-    if (step.has_elementwise()) {
-      const plan::Elementwise& kernel = step.elementwise();
-      for (const plan::View& output : kernel.outputs())
-        if (find(output.buffer()) == new_storage) new_view = &output;
-      for (const plan::View& input : kernel.inputs()) {
-        if (find(input.buffer()) != old_storage) continue;
-        if (new_view == nullptr || !same_window(input, *new_view)) return false;
-        old_view = &input;
-        --old_accesses;
-      }
-      return old_view != nullptr && old_accesses == 0 && new_accesses == 1;
-    }
+    if (step.has_elementwise())
+      return new_accesses == 1 && kernel_replaces(step.elementwise(), old_storage, new_storage);
     if (old_accesses != 1 || new_accesses != 1) return false;
-    if (step.has_dynamic_update_slice()) {
+    if (step.has_collective()) {
+      if (step.collective().kind() != plan::Collective::ALL_REDUCE) return false;
+      for (const plan::Collective::Part& part : step.collective().parts())
+        if (find(part.in().buffer()) == old_storage) classify(part.in(), part.out());
+    } else if (step.has_dynamic_update_slice()) {
       classify(step.dynamic_update_slice().operand(), step.dynamic_update_slice().out());
     } else if (step.has_scatter()) {
       for (int i = 0; i < step.scatter().operands_size(); ++i)
@@ -168,6 +196,25 @@ class Coalescer {
           classify(step.scatter().operands(i), step.scatter().outs(i));
     }
     return old_view != nullptr && new_view != nullptr && same_window(*old_view, *new_view);
+  }
+
+  bool kernel_replaces(const plan::Elementwise& kernel, int old_storage, int new_storage) {
+    const auto output =
+        std::find_if(kernel.outputs().begin(), kernel.outputs().end(),
+                     [&](const plan::View& view) { return find(view.buffer()) == new_storage; });
+    if (output == kernel.outputs().end()) return false;
+    bool reads = false;
+    for (int i = 0; i < kernel.inputs_size(); ++i) {
+      if (find(kernel.inputs(i).buffer()) != old_storage) continue;
+      if (!same_window(kernel.inputs(i), *output)) return false;
+      // An input that is also an output as it is may be read after others have been written.
+      const auto& outputs = kernel.program().outputs();
+      if (std::find(outputs.begin(), outputs.end(), i) != outputs.end()) return false;
+      reads = true;
+    }
+    return reads &&
+           std::none_of(kernel.outputs().begin(), kernel.outputs().end(),
+                        [&](const plan::View& view) { return find(view.buffer()) == old_storage; });
   }
 
   void update_state_in_place(const AliasedPair& pair) {
@@ -189,7 +236,9 @@ class Coalescer {
   void work_in_place(int s) {
     plan::Step& step = *tree_[s].step;
     std::vector<int> operands, outputs;
-    if (!step.has_elementwise() && !step.has_dynamic_update_slice() && !step.has_scatter()) return;
+    if (!step.has_elementwise() && !step.has_dynamic_update_slice() && !step.has_scatter() &&
+        !step.has_collective())
+      return;
     for_each_view(step, [&](plan::View& view, bool writes) {
       (writes ? outputs : operands).push_back(find(view.buffer()));
     });

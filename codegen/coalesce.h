@@ -16,7 +16,10 @@ struct AliasedPair {
 // Rewrites the views in `body` so that
 // - a copy of one whole storage to another goes away where the two can be one: into loop carries,
 //   into the results of branches and of the program;
-// - an elementwise step, a dynamic_update_slice or a scatter works in place where its operand is
+// - a step whose result is only copied elsewhere, to a window or in another order of dimensions,
+//   writes there at once;
+// - an elementwise step, a dynamic_update_slice, a scatter or an all-reduce works in place where
+// its operand is
 //   not needed afterwards;
 // - state that a program replaces is updated in the argument's own storage, where nothing reads the
 //   old value after the new one is written.

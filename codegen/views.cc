@@ -6,6 +6,38 @@
 #include "support/error.h"
 
 namespace spmd::codegen {
+namespace {
+
+// The given dimensions of a view, in that order.
+View subset(const View& view, const Dims& dims) {
+  View result{view.storage, view.dtype, view.offset, {}, {}};
+  for (int64_t d : dims) {
+    result.shape.push_back(view.shape[static_cast<size_t>(d)]);
+    result.strides.push_back(view.strides[static_cast<size_t>(d)]);
+  }
+  return result;
+}
+
+// The dimensions of a view that is dense when they are put in the order of their strides, major to
+// minor; nullopt when there is no such order. Dimensions of size 1 are left out.
+std::optional<Dims> dense_order(const View& view) {
+  Dims order;
+  for (size_t d = 0; d < view.shape.size(); ++d)
+    if (view.shape[d] != 1) order.push_back(static_cast<int64_t>(d));
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return view.strides[static_cast<size_t>(a)] > view.strides[static_cast<size_t>(b)];
+  });
+  if (view.offset != 0 || !is_dense(subset(view, order))) return std::nullopt;
+  return order;
+}
+
+DType from_plan(plan::DType dtype) {
+  for (int d = 0; d <= static_cast<int>(DType::kC128); ++d)
+    if (to_plan(static_cast<DType>(d)) == dtype) return static_cast<DType>(d);
+  SPMD_UNREACHABLE("a view without element type");
+}
+
+}  // namespace
 
 View dense_view(int storage, const TensorType& type) {
   return {storage, type.dtype, 0, type.shape, row_major_strides(type.shape)};
@@ -31,15 +63,7 @@ bool is_injective_by_strides(const View& view) {
   return true;
 }
 
-View transposed(const View& view, const Dims& permutation) {
-  View result = view;
-  for (size_t d = 0; d < permutation.size(); ++d) {
-    const auto from = static_cast<size_t>(permutation[d]);
-    result.shape[d] = view.shape[from];
-    result.strides[d] = view.strides[from];
-  }
-  return result;
-}
+View transposed(const View& view, const Dims& permutation) { return subset(view, permutation); }
 
 View sliced(const View& view, const Dims& start, const Dims& limit, const Dims& stride) {
   View result = view;
@@ -121,6 +145,21 @@ std::optional<View> bitcasted(const View& view, const TensorType& type) {
     result.strides[d] /= ratio;
   }
   result.offset /= ratio;
+  return result;
+}
+
+std::optional<View> redirected(const View& written, const View& from, const View& to) {
+  const std::optional<Dims> source = dense_order(from), target = dense_order(written);
+  if (!source || !target || from.num_elements() != written.num_elements()) return std::nullopt;
+  // The destination by position in the storage, then cut into the dimensions that are written.
+  const View linear = subset(to, *source);
+  const std::optional<View> cut = reshaped(linear, subset(written, *target).shape);
+  if (!cut) return std::nullopt;
+  View result = written;
+  result.storage = to.storage;
+  result.offset = cut->offset;
+  for (size_t i = 0; i < target->size(); ++i)
+    result.strides[static_cast<size_t>((*target)[i])] = cut->strides[i];
   return result;
 }
 
@@ -215,6 +254,11 @@ plan::DType to_plan(DType dtype) {
       break;
   }
   return plan::INVALID;
+}
+
+View from_plan(const plan::View& view, Dims shape) {
+  return {view.buffer(), from_plan(view.dtype()), view.offset(), std::move(shape),
+          Dims(view.strides().begin(), view.strides().end())};
 }
 
 plan::AxisList to_plan(const AxisList& axes) {

@@ -48,6 +48,11 @@ std::optional<View> reshaped(const View& view, const Dims& shape);
 // that form one are not adjacent.
 std::optional<View> bitcasted(const View& view, const TensorType& type);
 
+// `written` covers a storage that is then copied, `from` to `to`, which share a shape. Where it
+// must lie to be written to its destination at once; nullopt when strides cannot say it, or when
+// one of the two does not cover all of the storage exactly once.
+std::optional<View> redirected(const View& written, const View& from, const View& to);
+
 // The coarsest shape, without dimensions of size 1, into whose dimensions both `a` and `b` can be
 // split; both must have the same number of elements, not 0. [6, 4] and [2, 12] give [2, 3, 4];
 // [6, 4] and [4, 6] have none.
@@ -58,6 +63,8 @@ Dims strides_on(const View& view, const Dims& refined);
 void collapse(Dims& shape, const std::vector<Dims*>& strides);
 
 plan::DType to_plan(DType dtype);
+// With the view's shape, or with one from elsewhere where the view has none.
+View from_plan(const plan::View& view, Dims shape);
 plan::AxisList to_plan(const AxisList& axes);
 // With the view's own shape when `with_shape`.
 plan::View to_plan(const View& view, bool with_shape);

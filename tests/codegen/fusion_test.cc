@@ -151,6 +151,22 @@ TEST(Fusion, TransposesFoldIntoDots) {
   expect_meaning(module, 1e-6);
 }
 
+TEST(Fusion, DotsWriteIntoWindowsAndTransposedResults) {
+  const Module module = module_of(
+      "(%x: tensor<6x4xf32>, %y: tensor<4x5xf32>, %z: tensor<4x5xf32>) -> (tensor<6x10xf32>, "
+      "tensor<5x6xf32>)",
+      R"(
+    %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+    %1 = stablehlo.dot_general %x, %z, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+    %2 = stablehlo.concatenate %0, %1, dim = 1 : (tensor<6x5xf32>, tensor<6x5xf32>) -> tensor<6x10xf32>
+    %s = stablehlo.add %y, %z : tensor<4x5xf32>
+    %3 = stablehlo.dot_general %x, %s, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+    %4 = stablehlo.transpose %3, dims = [1, 0] : (tensor<6x5xf32>) -> tensor<5x6xf32>
+    return %2, %4 : tensor<6x10xf32>, tensor<5x6xf32>)");
+  EXPECT_EQ(kinds(plan_of(module)), (Kinds{{"dot", 3}, {"elementwise", 1}}));
+  expect_meaning(module, 1e-6);
+}
+
 TEST(Fusion, NoKernelDependsOnItselfThroughAnotherStep) {
   // %2 needs %0 through the reduction: they cannot be one kernel, though their shapes agree.
   const Module module = module_of("(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)", R"(

@@ -44,7 +44,7 @@ class Generator {
   ValueId step() {
     const ValueId x = any();
     const int64_t rank = fn_.type(x).rank();
-    switch (pick(0, 11)) {
+    switch (pick(0, 13)) {
       case 0:
         return b_.value(OpCode::kNegate, {x});
       case 1:
@@ -67,6 +67,10 @@ class Generator {
         return rank ? pad(x) : x;
       case 10:
         return rank ? concatenate(x) : x;
+      case 11:
+        return rank ? dot(x) : x;
+      case 12:
+        return rank ? update(x) : x;
       default: {
         if (rank == 0) return b_.scalar(DType::kF32, 0.5);
         return b_.binary(OpCode::kAdd, x, b_.iota(fn_.type(x), pick(0, rank - 1)));
@@ -142,6 +146,28 @@ class Generator {
     }
     if (fn_.type(x).num_elements() > 500) return x;
     return b_.pad(x, b_.scalar(DType::kF32, 3), low, high, interior);
+  }
+
+  ValueId dot(ValueId x) {
+    if (fn_.type(x).num_elements() > 100) return x;
+    const ValueId scaled = b_.binary(OpCode::kMultiply, x, b_.splat(fn_.type(x), 0.125));
+    DotAttrs attrs;
+    attrs.lhs_contracting = attrs.rhs_contracting = {pick(0, fn_.type(x).rank() - 1)};
+    const ValueId y = like(x);
+    for (int64_t d = 0; d < fn_.type(x).rank() && pick(0, 1) == 0; ++d) {
+      if (d == attrs.lhs_contracting[0]) continue;
+      attrs.lhs_batch.push_back(d);
+      attrs.rhs_batch.push_back(d);
+    }
+    return b_.value(OpCode::kDotGeneral, {scaled, y}, attrs);
+  }
+
+  ValueId update(ValueId x) {
+    const ValueId part = slice(like(x));
+    std::vector<ValueId> operands = {x, part};
+    for (size_t d = 0; d < shape(x).size(); ++d)
+      operands.push_back(b_.scalar(DType::kS32, static_cast<double>(pick(-1, 2))));
+    return b_.value(OpCode::kDynamicUpdateSlice, operands);
   }
 
   ValueId concatenate(ValueId x) {

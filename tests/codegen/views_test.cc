@@ -72,6 +72,26 @@ TEST(Views, SliceTransposeReverseBroadcast) {
   EXPECT_EQ(broadcasted(view, {2, 5, 2}, {0, 2}), strided({2, 5, 2}, {-3, 0, 12}, 9));
 }
 
+TEST(Views, RedirectedWritesWhereTheCopyWouldHavePutIt) {
+  // A 6x4 result, copied transposed into the right half of a 4x12 storage.
+  const View written = strided({6, 4}, {4, 1});
+  const View from = strided({4, 6}, {1, 4});
+  View to = strided({4, 6}, {12, 1}, 6);
+  to.storage = 1;
+  std::optional<View> moved = redirected(written, from, to);
+  ASSERT_TRUE(moved.has_value());
+  EXPECT_EQ(moved->storage, 1);
+  EXPECT_EQ(moved->offset, 6);
+  EXPECT_EQ(moved->strides, (Dims{1, 12}));
+  // The writer has finer dimensions, and in another order.
+  moved = redirected(strided({2, 4, 3}, {12, 1, 4}), from, to);
+  ASSERT_TRUE(moved.has_value());
+  EXPECT_EQ(moved->strides, (Dims{3, 12, 1}));
+  // A copy of a part, and a writer that does not fill its storage.
+  EXPECT_FALSE(redirected(written, strided({4, 3}, {1, 8}), to).has_value());
+  EXPECT_FALSE(redirected(strided({6, 4}, {8, 1}), from, to).has_value());
+}
+
 TEST(Views, BitcastChangesTheLastDimension) {
   const std::optional<View> bytes = bitcasted(strided({3}, {2}, 1), {DType::kU8, {3, 4}});
   ASSERT_TRUE(bytes.has_value());
