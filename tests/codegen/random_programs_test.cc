@@ -1,4 +1,7 @@
-// Random compositions of views, kernels, reductions and windows against the evaluator.
+// Random compositions of views, kernels, reductions, windows, loops and branches against the
+// evaluator.
+#include <utility>
+
 #include "ir/builder.h"
 #include "ir/verifier.h"
 #include "tests/codegen/plan_testing.h"
@@ -8,8 +11,12 @@ namespace {
 
 class Generator {
  public:
-  explicit Generator(unsigned seed)
-      : random_(seed), fn_(module_.function(module_.add_function("main"))), b_(fn_, fn_.body()) {}
+  explicit Generator(unsigned seed, bool loops = false)
+      : random_(seed),
+        loops_(loops),
+        fn_(module_.function(module_.add_function("main"))),
+        main_(fn_, fn_.body()),
+        b_(&main_) {}
 
   Module run(int ops) {
     for (int i = 0; i < 3; ++i) values_.push_back(argument());
@@ -19,7 +26,7 @@ class Generator {
     results.push_back(values_.back());
     fn_.argument_info.resize(fn_.arguments().size());
     fn_.result_info.resize(results.size());
-    b_.return_op(std::move(results));
+    b_->return_op(std::move(results));
     verify(module_);
     return std::move(module_);
   }
@@ -44,21 +51,21 @@ class Generator {
   ValueId step() {
     const ValueId x = any();
     const int64_t rank = fn_.type(x).rank();
-    switch (pick(0, 13)) {
+    switch (pick(0, loops_ ? 16 : 13)) {
       case 0:
-        return b_.value(OpCode::kNegate, {x});
+        return b_->value(OpCode::kNegate, {x});
       case 1:
-        return b_.binary(pick(0, 1) ? OpCode::kAdd : OpCode::kMaximum, x, like(x));
+        return b_->binary(pick(0, 1) ? OpCode::kAdd : OpCode::kMaximum, x, like(x));
       case 2:
-        return b_.binary(OpCode::kSubtract, like(x), x);
+        return b_->binary(OpCode::kSubtract, like(x), x);
       case 3:
-        return b_.reshape(x, other_shape(x));
+        return b_->reshape(x, other_shape(x));
       case 4:
         return transpose(x);
       case 5:
         return rank ? slice(x) : x;
       case 6:
-        return rank ? b_.value(OpCode::kReverse, {x}, ReverseAttrs{{pick(0, rank - 1)}}) : x;
+        return rank ? b_->value(OpCode::kReverse, {x}, ReverseAttrs{{pick(0, rank - 1)}}) : x;
       case 7:
         return broadcast(x);
       case 8:
@@ -72,8 +79,8 @@ class Generator {
       case 12:
         return rank ? update(x) : x;
       default: {
-        if (rank == 0) return b_.scalar(DType::kF32, 0.5);
-        return b_.binary(OpCode::kAdd, x, b_.iota(fn_.type(x), pick(0, rank - 1)));
+        if (rank == 0) return b_->scalar(DType::kF32, 0.5);
+        return b_->binary(OpCode::kAdd, x, b_->iota(fn_.type(x), pick(0, rank - 1)));
       }
     }
   }
@@ -83,9 +90,9 @@ class Generator {
     for (int i = 0; i < 6; ++i) {
       const ValueId y = any();
       if (shape(y) == shape(x)) return y;
-      if (fn_.type(y).num_elements() == fn_.type(x).num_elements()) return b_.reshape(y, shape(x));
+      if (fn_.type(y).num_elements() == fn_.type(x).num_elements()) return b_->reshape(y, shape(x));
     }
-    return b_.splat(fn_.type(x), 0.25);
+    return b_->splat(fn_.type(x), 0.25);
   }
 
   Dims other_shape(ValueId x) {
@@ -105,7 +112,7 @@ class Generator {
     Dims permutation(shape(x).size());
     for (size_t d = 0; d < permutation.size(); ++d) permutation[d] = static_cast<int64_t>(d);
     std::shuffle(permutation.begin(), permutation.end(), random_);
-    return b_.transpose(x, permutation);
+    return b_->transpose(x, permutation);
   }
 
   ValueId slice(ValueId x) {
@@ -115,7 +122,7 @@ class Generator {
       limit.push_back(pick(std::min(size, start.back() + 1), size));
       stride.push_back(pick(1, 2));
     }
-    return b_.slice(x, start, limit, stride);
+    return b_->slice(x, start, limit, stride);
   }
 
   ValueId broadcast(ValueId x) {
@@ -127,14 +134,14 @@ class Generator {
     }
     if (to.empty()) to = {3, 2};
     if (TensorType{DType::kF32, to}.num_elements() > 2000) return x;
-    return b_.broadcast(x, to, dims);
+    return b_->broadcast(x, to, dims);
   }
 
   ValueId reduce(ValueId x) {
     const Dims dims = {pick(0, fn_.type(x).rank() - 1)};
     const bool sums = pick(0, 1) == 0;
-    const ValueId init = b_.scalar(DType::kF32, sums ? 0 : -1000);
-    return b_.reduce(x, init, dims, sums ? OpCode::kAdd : OpCode::kMaximum);
+    const ValueId init = b_->scalar(DType::kF32, sums ? 0 : -1000);
+    return b_->reduce(x, init, dims, sums ? OpCode::kAdd : OpCode::kMaximum);
   }
 
   ValueId pad(ValueId x) {
@@ -145,12 +152,70 @@ class Generator {
       interior.push_back(pick(0, 5) == 0 ? 1 : 0);
     }
     if (fn_.type(x).num_elements() > 500) return x;
-    return b_.pad(x, b_.scalar(DType::kF32, 3), low, high, interior);
+    return b_->pad(x, b_->scalar(DType::kF32, 3), low, high, interior);
+  }
+
+  // Fills a region whose results have the types of `wanted`.
+  void region(OpId op, const std::vector<ValueId>& wanted, const std::vector<ValueId>& args) {
+    Builder inner(fn_, fn_.op(op).regions.back());
+    Builder* const outer = std::exchange(b_, &inner);
+    const std::vector<ValueId> outer_values = values_;
+    const bool outer_loops = std::exchange(loops_, loops_ && pick(0, 2) == 0);
+    values_.insert(values_.end(), args.begin(), args.end());
+    for (int64_t i = pick(1, 6); i > 0; --i) values_.push_back(step());
+    std::vector<ValueId> results;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const bool known = !args.empty() && pick(0, 5) == 0;
+      results.push_back(known ? args[i] : like(wanted[i]));
+    }
+    last_ = inner.return_op(results);
+    values_ = outer_values;
+    loops_ = outer_loops;
+    b_ = outer;
+  }
+
+  ValueId loop() {
+    std::vector<ValueId> inits;
+    std::vector<TensorType> types;
+    for (int64_t i = pick(1, 3); i > 0; --i) inits.push_back(any());
+    const std::vector<ValueId> wanted = inits;
+    inits.push_back(b_->scalar(DType::kS32, 0));
+    for (ValueId init : inits) types.push_back(fn_.type(init));
+    const OpId op = b_->create(OpCode::kWhile, inits, types);
+    std::vector<ValueId> args[2];
+    for (int r = 0; r < 2; ++r) {
+      const BlockId block = fn_.add_region(op);
+      for (const TensorType& type : types) args[r].push_back(fn_.add_block_argument(block, type));
+    }
+    Builder condition(fn_, fn_.op(op).regions[0]);
+    condition.return_op({condition.compare(CompareDirection::kLt, args[0].back(),
+                                           condition.scalar(DType::kS32, 3))});
+    const ValueId counter = args[1].back();
+    args[1].pop_back();
+    region(op, wanted, args[1]);
+    Builder end = Builder::before(fn_, last_);
+    const ValueId next = end.binary(OpCode::kAdd, counter, end.scalar(DType::kS32, 1));
+    std::vector<ValueId> results = fn_.op(last_).operands;
+    results.push_back(next);
+    fn_.set_operands(last_, results);
+    return fn_.op(op)
+        .results[static_cast<size_t>(pick(0, static_cast<int64_t>(wanted.size()) - 1))];
+  }
+
+  ValueId branch() {
+    const std::vector<ValueId> wanted = {any(), any()};
+    const ValueId index = b_->scalar(DType::kS32, static_cast<double>(pick(0, 2)));
+    const OpId op = b_->create(OpCode::kCase, {index}, {fn_.type(wanted[0]), fn_.type(wanted[1])});
+    for (int i = 0; i < 2; ++i) {
+      fn_.add_region(op);
+      region(op, wanted, {});
+    }
+    return fn_.op(op).results[static_cast<size_t>(pick(0, 1))];
   }
 
   ValueId dot(ValueId x) {
     if (fn_.type(x).num_elements() > 100) return x;
-    const ValueId scaled = b_.binary(OpCode::kMultiply, x, b_.splat(fn_.type(x), 0.125));
+    const ValueId scaled = b_->binary(OpCode::kMultiply, x, b_->splat(fn_.type(x), 0.125));
     DotAttrs attrs;
     attrs.lhs_contracting = attrs.rhs_contracting = {pick(0, fn_.type(x).rank() - 1)};
     const ValueId y = like(x);
@@ -159,34 +224,46 @@ class Generator {
       attrs.lhs_batch.push_back(d);
       attrs.rhs_batch.push_back(d);
     }
-    return b_.value(OpCode::kDotGeneral, {scaled, y}, attrs);
+    return b_->value(OpCode::kDotGeneral, {scaled, y}, attrs);
   }
 
   ValueId update(ValueId x) {
     const ValueId part = slice(like(x));
     std::vector<ValueId> operands = {x, part};
     for (size_t d = 0; d < shape(x).size(); ++d)
-      operands.push_back(b_.scalar(DType::kS32, static_cast<double>(pick(-1, 2))));
-    return b_.value(OpCode::kDynamicUpdateSlice, operands);
+      operands.push_back(b_->scalar(DType::kS32, static_cast<double>(pick(-1, 2))));
+    return b_->value(OpCode::kDynamicUpdateSlice, operands);
   }
 
   ValueId concatenate(ValueId x) {
     if (fn_.type(x).num_elements() > 500) return x;
     const int64_t dim = pick(0, fn_.type(x).rank() - 1);
-    return b_.value(OpCode::kConcatenate, {x, like(x)}, ConcatenateAttrs{dim});
+    return b_->value(OpCode::kConcatenate, {x, like(x)}, ConcatenateAttrs{dim});
   }
 
   std::mt19937 random_;
+  bool loops_;
   Module module_;
   Function& fn_;
-  Builder b_;
+  Builder main_;
+  Builder* b_;  // of the block that ops go to
   std::vector<ValueId> values_;
+  OpId last_ = OpId::kNone;  // terminator of the region filled last
 };
 
 TEST(RandomPrograms, MeanWhatTheEvaluatorSays) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Module module = Generator(seed).run(4 + static_cast<int>(seed % 30));
+    expect_meaning(module, 1e-5);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(RandomPrograms, WithLoopsAndBranches) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Module module = Generator(seed, true).run(4 + static_cast<int>(seed % 12));
     expect_meaning(module, 1e-5);
     if (HasFatalFailure()) return;
   }
