@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/device/cpu/cumulative.h"
 #include "runtime/device/cpu/iteration.h"
 #include "runtime/device/cpu/reducer.h"
 #include "runtime/device/cpu/tile_io.h"
@@ -307,6 +308,7 @@ class NothingToDo : public Kernel {
 
 KernelPtr make_reduce_window(const plan::ReduceWindow& step, LoadContext& context) {
   if (plan::element_count(step.outputs(0).shape()) == 0) return std::make_unique<NothingToDo>();
+  if (KernelPtr cumulative = make_cumulative(step, context)) return cumulative;
   return std::make_unique<ReduceWindowKernel>(step, context);
 }
 
