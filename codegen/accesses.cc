@@ -130,34 +130,34 @@ std::vector<int64_t> kept_dims(const plan::Reduce& reduce) {
 
 }  // namespace
 
-plan::View* strided_output(plan::Step& step, std::vector<int64_t>* shape) {
-  plan::View* view = nullptr;
+plan::View* strided_output(plan::Step& step, const std::function<bool(int)>& is_buffer,
+                           std::vector<int64_t>* shape) {
+  plan::View* output = nullptr;
+  int accesses = 0;
+  for_each_view(step, [&](plan::View& view, bool writes) {
+    if (!is_buffer(view.buffer())) return;
+    ++accesses;
+    if (writes) output = &view;
+  });
+  if (output == nullptr || accesses != 1) return nullptr;
   switch (step.kind_case()) {
     case plan::Step::kElementwise:
-      if (step.elementwise().outputs_size() != 1) return nullptr;
       *shape = joined({&step.elementwise().shape()});
-      return step.mutable_elementwise()->mutable_outputs(0);
+      return output;
     case plan::Step::kReduce:
-      if (step.reduce().outputs_size() != 1) return nullptr;
       *shape = kept_dims(step.reduce());
-      return step.mutable_reduce()->mutable_outputs(0);
+      return output;
     case plan::Step::kDot:
       *shape = joined({&step.dot().batch(), &step.dot().m(), &step.dot().n()});
-      return step.mutable_dot()->mutable_out();
+      return output;
     case plan::Step::kConvolution:
-      view = step.mutable_convolution()->mutable_out();
-      break;
     case plan::Step::kGather:
-      view = step.mutable_gather()->mutable_out();
-      break;
     case plan::Step::kDynamicSlice:
-      view = step.mutable_dynamic_slice()->mutable_out();
-      break;
+      *shape = joined({&output->shape()});
+      return output;
     default:
       return nullptr;
   }
-  *shape = joined({&view->shape()});
-  return view;
 }
 
 std::vector<plan::Sequence*> sequences_of(plan::Step& step) {

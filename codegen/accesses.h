@@ -12,9 +12,10 @@ namespace spmd::codegen {
 // loop's predicate and a branch's index are the step's own.
 void for_each_view(plan::Step& step, const std::function<void(plan::View&, bool writes)>& visit);
 
-// The one output view of a step that may write with any strides, or null when it has several, or
-// is of a kind that may not. `shape` gets the view's shape.
-plan::View* strided_output(plan::Step& step, std::vector<int64_t>* shape);
+// The output view of a step that lies in a buffer, if it may have any strides there and the step
+// accesses the buffer in no other way; null else. `shape` gets the view's shape.
+plan::View* strided_output(plan::Step& step, const std::function<bool(int)>& is_buffer,
+                           std::vector<int64_t>* shape);
 
 // The sequences inside a step: a loop's condition and body, a branch's branches.
 std::vector<plan::Sequence*> sequences_of(plan::Step& step);

@@ -78,7 +78,7 @@ class FreeList {
 }  // namespace
 
 int StorageTable::add(plan::Buffer::Kind kind, int64_t bytes) {
-  storages_.push_back({kind, bytes, {}});
+  storages_.push_back({kind, bytes, {}, false});
   return size() - 1;
 }
 

@@ -15,6 +15,8 @@ struct Storage {
   plan::Buffer::Kind kind = plan::Buffer::ARENA;
   int64_t bytes = 0;
   std::string data;  // of a constant
+  // It is written in pieces that do not overlap, so that their order does not matter.
+  bool disjoint_writes = false;
 };
 
 class StorageTable {

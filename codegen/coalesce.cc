@@ -143,11 +143,13 @@ class Coalescer {
     const int writer = source.first, block = tree_[s].block;
     if (source.steps.size() != 2 || source.last != s || tree_[writer].block != block) return;
     Dims shape;
-    plan::View* output = strided_output(*tree_[writer].step, &shape);
-    if (output == nullptr || find(output->buffer()) != from) return;
+    plan::View* output = strided_output(
+        *tree_[writer].step, [&](int buffer) { return find(buffer) == from; }, &shape);
+    if (output == nullptr) return;
     for (int access : usage(into).steps) {
       const int at = tree_.ancestor_in(access, block);
-      if (!dead_[static_cast<size_t>(access)] && at >= writer && at < s) return;
+      if (dead_[static_cast<size_t>(access)] || at < writer || at >= s) continue;
+      if (!storages_[into].disjoint_writes || !only_writes(access, into)) return;
     }
     const Dims sizes(copy.shape().begin(), copy.shape().end());
     const View written = from_plan(*output, shape);
@@ -165,6 +167,14 @@ class Coalescer {
     target.steps.push_back(writer);
     target.first = std::min(target.first, writer);
     target.block = tree_.common_block(target.block, block);
+  }
+
+  bool only_writes(int s, int storage) {
+    bool reads = false;
+    for_each_view(*tree_[s].step, [&](plan::View& view, bool writes) {
+      reads = reads || (!writes && find(view.buffer()) == storage);
+    });
+    return !reads;
   }
 
   // Whether step `s` reads `old_storage` only element by element, in the very places where it

@@ -57,6 +57,7 @@ void lower_bitcast(Emitter& emitter, OpId id) {
 void lower_concatenate(Emitter& emitter, const Op& op) {
   const auto dim = static_cast<size_t>(op.as<ConcatenateAttrs>().dim);
   const View target = emitter.define(op.results[0]);
+  emitter.storages()[target.storage].disjoint_writes = true;
   Dims start(target.shape.size(), 0), limit = target.shape;
   const Dims stride(target.shape.size(), 1);
   for (ValueId operand : op.operands) {
@@ -116,6 +117,7 @@ void lower_pad(Emitter& emitter, const Op& op) {
   if (empty || interior) {
     emitter.fill(op.operands[1], target);
   } else {
+    emitter.storages()[target.storage].disjoint_writes = true;
     fill_borders(emitter, op.operands[1], target, spans);
   }
   if (empty) return;
