@@ -27,7 +27,8 @@ test: deps
 	@scripts/build.sh $(PRESET) $(TARGET) || { echo "the build failed"; echo "0 passed, 1 failed"; exit 1; }
 	@scripts/run_tests.sh $(PRESET) $(ARGS)
 
-demo: build
+demo: deps
+	@scripts/build.sh $(PRESET) spmd-run spmd-opt
 	@test -f examples/demo.sh || { echo "examples/demo.sh is missing" >&2; exit 1; }
 	@. scripts/env.sh && SPMD_RUN="$(BUILD_DIR)/spmd-run" SPMD_OPT="$(BUILD_DIR)/spmd-opt" \
 	  bash examples/demo.sh

@@ -1,5 +1,6 @@
 #include "frontends/frontend.h"
 
+#include "frontends/donations.h"
 #include "frontends/gzip.h"
 #include "frontends/hlo_proto/read.h"
 #include "frontends/read_file.h"
@@ -31,7 +32,10 @@ Module import_plain(std::string_view bytes, const std::string& source) {
 }  // namespace
 
 Module import_bytes(std::string_view bytes, const std::string& source) {
-  return is_gzip(bytes) ? import_plain(gunzip(bytes, source), source) : import_plain(bytes, source);
+  Module module =
+      is_gzip(bytes) ? import_plain(gunzip(bytes, source), source) : import_plain(bytes, source);
+  pair_donations(module);
+  return module;
 }
 
 Module import_file(const std::string& path) { return import_bytes(read_file(path), path); }

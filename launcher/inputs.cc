@@ -46,7 +46,17 @@ void Inputs::bind_state(const std::string& path) {
   TensorSource& source = *sources_.emplace_back(open_tensor_source(path));
   const std::vector<std::string> tensors = source.names();
   std::vector<std::string> names;
-  for (const plan::Argument& argument : plan_.arguments()) names.push_back(argument.name());
+  bool keeps_state = false;
+  for (const plan::Argument& argument : plan_.arguments()) {
+    names.push_back(argument.name());
+    keeps_state = keeps_state || argument.aliased_result() >= 0;
+  }
+  if (!keeps_state) {
+    throw UserError(path, fmt::format("{} keeps no state: no result replaces an argument",
+                                      plan_.source()),
+                    "export the step with its state donated (jax.jit(step, donate_argnums=0)), "
+                    "and return the new state");
+  }
   const std::vector<int> binding = bind_names(names, tensors, path);
   std::vector<bool> used(tensors.size(), false);
   for (size_t i = 0; i < binding.size(); ++i) {

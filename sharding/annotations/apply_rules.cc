@@ -125,7 +125,20 @@ class RuleApplication {
     return word.size() > 1 && nearest(word, words).has_value();
   }
 
+  // A pattern may be written for the name as the file spells it, or for its words joined as paths
+  // are: "result[0]['params']['w']" is also "params/w" and "params.w".
   bool matches(size_t rule, const std::string& name) const {
+    return found_in(rule, name) || found_in(rule, path_of(name, "/")) ||
+           found_in(rule, path_of(name, "."));
+  }
+
+  static std::string path_of(const std::string& name, const char* separator) {
+    std::vector<std::string> words = words_of(name);
+    if (words.size() > 2 && words[0] == "result") words.erase(words.begin(), words.begin() + 2);
+    return fmt::format("{}", fmt::join(words, separator));
+  }
+
+  bool found_in(size_t rule, const std::string& name) const {
     const size_t skipped = name.size() > kMaxMatchedName ? name.size() - kMaxMatchedName : 0;
     try {
       return std::regex_search(name.begin() + static_cast<ptrdiff_t>(skipped), name.end(),

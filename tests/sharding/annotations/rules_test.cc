@@ -46,6 +46,15 @@ std::string error_of(const std::string& yaml) {
   return "no error";
 }
 
+TEST(ShardingRules, PatternsAlsoMatchTheNameAsAPath) {
+  for (const char* pattern : {"params/attn/kernel", "params.attn.kernel", "attn'..'kernel"}) {
+    Module module = transformer();
+    const std::string yaml = std::string("sharding:\n  rules:\n    - {match: \"") + pattern +
+                             "\", spec: [data, model]}\n    - {match: '.*', spec: [], default: true}\n";
+    EXPECT_HAS(table(module, yaml), "[{\"data\"}, {\"model\"}]");
+  }
+}
+
 constexpr const char* kRules = R"(
 sharding:
   rules:
