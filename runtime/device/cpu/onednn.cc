@@ -166,6 +166,7 @@ std::unique_ptr<Gemm> make_onednn_gemm(const GemmProblem& p) {
 }
 
 std::unique_ptr<ConvolutionCall> make_onednn_convolution(const ConvolutionProblem& p) {
+  if (p.stride.empty() || p.stride.size() > 3) return nullptr;
   try {
     Dims kernel_shape = p.kernel, kernel_strides = p.kernel_strides;
     if (p.groups > 1) {
