@@ -1,5 +1,7 @@
 #include "launcher/inputs.h"
 
+#include <fmt/ranges.h>
+
 #include "runtime/binding.h"
 #include "support/error.h"
 #include "support/strings.h"
@@ -63,11 +65,16 @@ void Inputs::bind_state(const std::string& path) {
     if (binding[i] < 0) continue;
     const std::string& tensor = tensors[static_cast<size_t>(binding[i])];
     used[static_cast<size_t>(binding[i])] = bound_[i] = true;
+    state_names_[static_cast<int>(i)] = tensor;
     initial_.push_back(
         {static_cast<int>(i), source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!used[i]) unused_state_.push_back(tensors[i]);
+  }
+  if (!unused_state_.empty()) {
+    notes_.push_back(fmt::format("{}: {} tensors that no argument takes: {}", path,
+                                 unused_state_.size(), fmt::join(unused_state_, ", ")));
   }
 }
 
@@ -82,11 +89,21 @@ void Inputs::bind_batches(const std::string& path) {
     names.push_back(plan_.arguments(argument).name());
   }
   const std::vector<int> binding = bind_names(names, tensors, path);
+  std::string by_position;
   for (size_t i = 0; i < binding.size(); ++i) {
     if (binding[i] < 0) continue;
     const std::string& tensor = tensors[static_cast<size_t>(binding[i])];
     bound_[static_cast<size_t>(open[i])] = true;
+    if (names[i].empty()) {
+      by_position += fmt::format("{}{} is argument {}", by_position.empty() ? "" : ", ", tensor,
+                                 open[i]);
+    }
     batches_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
+  }
+  if (batches_.size() > 1 && !by_position.empty()) {
+    notes_.push_back(fmt::format("{}: bound by position, as the program names no inputs: {}; text "
+                                 "exported with as_text(debug_info=True) has names",
+                                 path, by_position));
   }
 }
 

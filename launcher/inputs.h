@@ -2,6 +2,7 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ class Inputs {
   // To be handed to TrainingLoop::prepare, which checks types and shapes.
   const std::vector<InitialValue>& initial() const { return initial_; }
   const std::vector<BatchValue>& batches() const { return batches_; }
+  // Names of the state file's tensors, by the argument that each was bound to.
+  const std::map<int, std::string>& state_names() const { return state_names_; }
+  // What the user should know of the bindings: tensors that nothing takes, and guesses by position.
+  const std::vector<std::string>& notes() const { return notes_; }
   // Samples in one batch: the leading dimension of the first batch; 0 when there is none.
   int64_t batch_size() const;
 
@@ -37,6 +42,8 @@ class Inputs {
   std::vector<bool> bound_;
   std::vector<std::unique_ptr<TensorSource>> sources_;
   std::vector<std::string> unused_state_;  // tensors of the state file that no argument takes
+  std::map<int, std::string> state_names_;
+  std::vector<std::string> notes_;
   std::list<Tensor> drawn_;
   std::vector<InitialValue> initial_;
   std::vector<BatchValue> batches_;

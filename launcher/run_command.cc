@@ -66,6 +66,7 @@ class Session {
                executor_->mesh().num_axes() > 0 ? executor_->mesh().to_string() : "one device",
                communicator_.size(), communicator_.size() == 1 ? "" : "s", statistics.compile_ms(),
                with_thousands(statistics.bytes_sent_per_step()));
+    for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", note);
     std::fflush(stdout);
   }
 
@@ -90,7 +91,7 @@ class Session {
 
   void write_state() {
     if (!job_.config.out) return;
-    loop_->write_state(*job_.config.out);
+    loop_->write_state(*job_.config.out, inputs_->state_names());
     if (is_root()) fmt::print("final state: {}\n", *job_.config.out);
   }
 

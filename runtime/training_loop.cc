@@ -101,7 +101,7 @@ void TrainingLoop::run() {
   }
 }
 
-void TrainingLoop::write_state(const std::string& path) {
+void TrainingLoop::write_state(const std::string& path, const std::map<int, std::string>& names) {
   const plan::Plan& plan = executor_.plan();
   std::vector<int> state;
   std::vector<SafetensorsWriter::Entry> entries;
@@ -109,8 +109,10 @@ void TrainingLoop::write_state(const std::string& path) {
     const plan::Argument& argument = plan.arguments(a);
     if (argument.aliased_result() < 0) continue;
     state.push_back(a);
-    entries.push_back({argument.name().empty() ? fmt::format("argument{}", a) : argument.name(),
-                       argument.placement().dtype(),
+    std::string name =
+        argument.name().empty() ? fmt::format("argument{}", a) : argument.name();
+    if (const auto given = names.find(a); given != names.end()) name = given->second;
+    entries.push_back({std::move(name), argument.placement().dtype(),
                        plan::dims_of(argument.placement().global_shape())});
   }
   std::optional<SafetensorsWriter> writer;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -54,9 +55,9 @@ class TrainingLoop {
   // Runs all steps.
   void run();
 
-  // Writes the arguments that results alias, by their names, to a safetensors file. All ranks call
-  // this together; rank 0 writes.
-  void write_state(const std::string& path);
+  // Writes the arguments that results alias to a safetensors file, under the names given for them,
+  // else their own. All ranks call this together; rank 0 writes.
+  void write_state(const std::string& path, const std::map<int, std::string>& names = {});
 
  private:
   void check_batches();

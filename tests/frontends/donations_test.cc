@@ -30,7 +30,8 @@ TEST(Donations, ADonorWithoutAPartnerLeavesTheProgramAlone) {
   std::string text = kDonors;
   const std::string plain = "%arg3: tensor<4xf32>)";
   text.replace(text.find(plain), plain.size(), "%arg3: tensor<4xf32> {jax.buffer_donor = true})");
-  for (const ArgumentInfo& info : import_bytes(text, "step.mlir").main().argument_info) {
+  const Module module = import_bytes(text, "step.mlir");
+  for (const ArgumentInfo& info : module.main().argument_info) {
     EXPECT_EQ(info.aliased_result, -1);
   }
 }
