@@ -91,7 +91,7 @@ struct DotAlgorithm {
 
 struct DotAttrs {
   Dims lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;
-  std::vector<Precision> precision;      // empty, or one per operand
+  std::vector<Precision> precision;  // empty, or one per operand
   std::optional<DotAlgorithm> algorithm;
   bool operator==(const DotAttrs&) const = default;
 };

@@ -68,9 +68,9 @@ ValueId Builder::pad(ValueId operand, ValueId padding, Dims low, Dims high, Dims
 
 ValueId Builder::compare(CompareDirection direction, ValueId lhs, ValueId rhs) {
   const DType dtype = fn_.type(lhs).dtype;
-  const CompareType type = is_float(dtype)           ? CompareType::kFloat
-                           : is_signed_int(dtype)    ? CompareType::kSigned
-                                                     : CompareType::kUnsigned;
+  const CompareType type = is_float(dtype)        ? CompareType::kFloat
+                           : is_signed_int(dtype) ? CompareType::kSigned
+                                                  : CompareType::kUnsigned;
   return value(OpCode::kCompare, {lhs, rhs}, CompareAttrs{direction, type});
 }
 
@@ -111,36 +111,52 @@ namespace {
 
 double lowest(DType dtype) {
   switch (dtype) {
-    case DType::kS4: return -8;
-    case DType::kS8: return -128;
-    case DType::kS16: return -32768;
-    case DType::kS32: return std::numeric_limits<int32_t>::min();
-    case DType::kS64: return -9223372036854775808.0;
-    default: return is_float(dtype) ? -std::numeric_limits<double>::infinity() : 0;
+    case DType::kS4:
+      return -8;
+    case DType::kS8:
+      return -128;
+    case DType::kS16:
+      return -32768;
+    case DType::kS32:
+      return std::numeric_limits<int32_t>::min();
+    case DType::kS64:
+      return -9223372036854775808.0;
+    default:
+      return is_float(dtype) ? -std::numeric_limits<double>::infinity() : 0;
   }
 }
 
 Literal highest(DType dtype) {
   const TensorType scalar{dtype, {}};
   switch (dtype) {
-    case DType::kBool: return Literal::splat(scalar, 1.0);
-    case DType::kS4: return Literal::splat(scalar, 7.0);
-    case DType::kS8: return Literal::splat(scalar, 127.0);
-    case DType::kS16: return Literal::splat(scalar, 32767.0);
-    case DType::kS32: return Literal::splat(scalar, 2147483647.0);
+    case DType::kBool:
+      return Literal::splat(scalar, 1.0);
+    case DType::kS4:
+      return Literal::splat(scalar, 7.0);
+    case DType::kS8:
+      return Literal::splat(scalar, 127.0);
+    case DType::kS16:
+      return Literal::splat(scalar, 32767.0);
+    case DType::kS32:
+      return Literal::splat(scalar, 2147483647.0);
     case DType::kS64: {
       const int64_t value = std::numeric_limits<int64_t>::max();
       return Literal::splat(scalar, static_cast<const void*>(&value));
     }
-    case DType::kU4: return Literal::splat(scalar, 15.0);
-    case DType::kU8: return Literal::splat(scalar, 255.0);
-    case DType::kU16: return Literal::splat(scalar, 65535.0);
-    case DType::kU32: return Literal::splat(scalar, 4294967295.0);
+    case DType::kU4:
+      return Literal::splat(scalar, 15.0);
+    case DType::kU8:
+      return Literal::splat(scalar, 255.0);
+    case DType::kU16:
+      return Literal::splat(scalar, 65535.0);
+    case DType::kU32:
+      return Literal::splat(scalar, 4294967295.0);
     case DType::kU64: {
       const uint64_t value = std::numeric_limits<uint64_t>::max();
       return Literal::splat(scalar, static_cast<const void*>(&value));
     }
-    default: return Literal::splat(scalar, std::numeric_limits<double>::infinity());
+    default:
+      return Literal::splat(scalar, std::numeric_limits<double>::infinity());
   }
 }
 
@@ -158,12 +174,18 @@ Literal reducer_identity(OpCode reducer, DType dtype) {
   switch (reducer) {
     case OpCode::kAdd:
     case OpCode::kOr:
-    case OpCode::kXor: return Literal::splat(scalar, 0.0);
-    case OpCode::kMultiply: return Literal::splat(scalar, 1.0);
-    case OpCode::kMaximum: return Literal::splat(scalar, lowest(dtype));
-    case OpCode::kMinimum: return highest(dtype);
-    case OpCode::kAnd: return all_ones(dtype);
-    default: SPMD_UNREACHABLE("{} is not a reducer", name_of(reducer));
+    case OpCode::kXor:
+      return Literal::splat(scalar, 0.0);
+    case OpCode::kMultiply:
+      return Literal::splat(scalar, 1.0);
+    case OpCode::kMaximum:
+      return Literal::splat(scalar, lowest(dtype));
+    case OpCode::kMinimum:
+      return highest(dtype);
+    case OpCode::kAnd:
+      return all_ones(dtype);
+    default:
+      SPMD_UNREACHABLE("{} is not a reducer", name_of(reducer));
   }
 }
 
@@ -193,8 +215,7 @@ OpId clone_op(const Function& from, OpId id, Builder& builder, ValueMap& values)
     const BlockId region = to.add_region(created);
     const std::vector<ValueId> args = from.block(source).args;
     for (ValueId arg : args) {
-      values[arg] =
-          to.add_block_argument(region, from.type(arg), from.value(arg).sharding);
+      values[arg] = to.add_block_argument(region, from.type(arg), from.value(arg).sharding);
     }
     Builder inner(to, region);
     inner.location = builder.location;

@@ -17,8 +17,8 @@ std::vector<Literal> evaluate(const Module& module, std::span<const Literal> arg
 // Runs main() of a partitioned module, in lockstep, on all devices of its mesh: `arguments[rank]`
 // are rank's local arguments, and the result has one list per rank. Collectives exchange data
 // between ranks; a branch or loop predicate that differs between ranks is a UserError.
-std::vector<std::vector<Literal>> evaluate_ranks(
-    const Module& module, std::span<const std::vector<Literal>> arguments);
+std::vector<std::vector<Literal>> evaluate_ranks(const Module& module,
+                                                 std::span<const std::vector<Literal>> arguments);
 
 // Evaluates one op without regions that depend on outer values, on constant operands (constant
 // folding).

@@ -38,7 +38,9 @@ void require_dims(const Dims& dims, int64_t rank, const char* what) {
   }
 }
 
-int64_t dilated(int64_t size, int64_t dilation) { return size == 0 ? 0 : (size - 1) * dilation + 1; }
+int64_t dilated(int64_t size, int64_t dilation) {
+  return size == 0 ? 0 : (size - 1) * dilation + 1;
+}
 
 // Number of window positions along a dimension.
 int64_t window_positions(int64_t size, int64_t window, int64_t stride, int64_t low, int64_t high,
@@ -92,10 +94,12 @@ TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
     case OpCode::kSubtract:
     case OpCode::kXor:
       require_count(in, 2);
-      require(in[0] == in[1], fmt::format("operand types {} and {} differ", to_string(in[0]),
-                                          to_string(in[1])));
+      require(in[0] == in[1],
+              fmt::format("operand types {} and {} differ", to_string(in[0]), to_string(in[1])));
       return in[0];
-    default: require_count(in, 1); return in[0];
+    default:
+      require_count(in, 1);
+      return in[0];
   }
 }
 
@@ -126,8 +130,8 @@ TensorType infer_pad(const Types& in, const PadAttrs& attrs) {
   for (size_t i = 0; i < rank; ++i) {
     require(attrs.interior[i] >= 0, "interior padding is negative");
     const int64_t size = result.shape[i];
-    result.shape[i] = attrs.low[i] + attrs.high[i] + size +
-                      (size > 0 ? (size - 1) * attrs.interior[i] : 0);
+    result.shape[i] =
+        attrs.low[i] + attrs.high[i] + size + (size > 0 ? (size - 1) * attrs.interior[i] : 0);
     require(result.shape[i] >= 0, "pad to a negative size");
   }
   return result;
@@ -155,7 +159,8 @@ TensorType infer_transpose(const Types& in, const TransposeAttrs& attrs) {
           "the permutation has not one entry per dimension");
   require_dims(attrs.permutation, in[0].rank(), "permutation entry");
   TensorType result = in[0];
-  for (size_t i = 0; i < result.shape.size(); ++i) result.shape[i] = in[0].dim(attrs.permutation[i]);
+  for (size_t i = 0; i < result.shape.size(); ++i)
+    result.shape[i] = in[0].dim(attrs.permutation[i]);
   return result;
 }
 
@@ -220,7 +225,9 @@ TensorType infer_convolution(const Types& in, const ConvolutionAttrs& a) {
           fmt::format("feature or batch groups do not divide {} by {}", to_string(input),
                       to_string(kernel)));
   TensorType result = input;
-  const auto set = [&](int64_t dim, int64_t size) { result.shape[static_cast<size_t>(dim)] = size; };
+  const auto set = [&](int64_t dim, int64_t size) {
+    result.shape[static_cast<size_t>(dim)] = size;
+  };
   set(a.output_batch, input.dim(a.input_batch) / a.batch_group_count);
   set(a.output_feature, kernel.dim(a.kernel_output_feature));
   for (size_t i = 0; i < spatial; ++i) {
@@ -251,8 +258,8 @@ Types infer_reduce(const Types& in, const ReduceAttrs& attrs) {
 }
 
 void require_window(const WindowAttrs& w, size_t rank) {
-  for (const Dims* dims : {&w.size, &w.stride, &w.base_dilation, &w.window_dilation, &w.pad_low,
-                           &w.pad_high}) {
+  for (const Dims* dims :
+       {&w.size, &w.stride, &w.base_dilation, &w.window_dilation, &w.pad_low, &w.pad_high}) {
     require(dims->size() == rank, "a window needs one entry per dimension");
   }
 }
@@ -276,7 +283,8 @@ Types infer_reduce_window(const Types& in, const WindowAttrs& w) {
 TensorType infer_gather(const Types& in, const GatherAttrs& a) {
   require_count(in, 2);
   const TensorType &operand = in[0], &indices = in[1];
-  require(a.slice_sizes.size() == operand.shape.size(), "gather needs one slice size per dimension");
+  require(a.slice_sizes.size() == operand.shape.size(),
+          "gather needs one slice size per dimension");
   Dims gone = a.collapsed_slice_dims;
   gone.insert(gone.end(), a.operand_batching_dims.begin(), a.operand_batching_dims.end());
   require_dims(gone, operand.rank(), "gather dimension");
@@ -315,13 +323,13 @@ Types infer_indexing(OpCode code, const Types& in, const Attrs& attrs) {
   switch (code) {
     case OpCode::kDynamicSlice: {
       const Dims& sizes = std::get<DynamicSliceAttrs>(attrs).sizes;
-      require(!in.empty() && in.size() == in[0].shape.size() + 1 &&
-                  sizes.size() == in[0].shape.size(),
-              "dynamic_slice needs one start index and size per dimension");
+      require(
+          !in.empty() && in.size() == in[0].shape.size() + 1 && sizes.size() == in[0].shape.size(),
+          "dynamic_slice needs one start index and size per dimension");
       for (size_t i = 0; i < sizes.size(); ++i) {
-        require(sizes[i] >= 0 && sizes[i] <= in[0].shape[i],
-                fmt::format("size {} does not fit dimension {} of {}", sizes[i], i,
-                            to_string(in[0])));
+        require(
+            sizes[i] >= 0 && sizes[i] <= in[0].shape[i],
+            fmt::format("size {} does not fit dimension {} of {}", sizes[i], i, to_string(in[0])));
       }
       return {in[0].with_shape(sizes)};
     }
@@ -333,27 +341,35 @@ Types infer_indexing(OpCode code, const Types& in, const Attrs& attrs) {
         require(in[1].shape[i] <= in[0].shape[i], "the update is larger than the operand");
       }
       return {in[0]};
-    case OpCode::kGather: return {infer_gather(in, std::get<GatherAttrs>(attrs))};
+    case OpCode::kGather:
+      return {infer_gather(in, std::get<GatherAttrs>(attrs))};
     case OpCode::kScatter: {
       require(in.size() >= 3 && in.size() % 2 == 1, "scatter needs one update per operand");
       return Types(in.begin(), in.begin() + static_cast<ptrdiff_t>(in.size() / 2));
     }
-    default: SPMD_UNREACHABLE("not an indexing op: {}", name_of(code));
+    default:
+      SPMD_UNREACHABLE("not an indexing op: {}", name_of(code));
   }
 }
 
 Types infer_shape(OpCode code, const Types& in, const Attrs& attrs) {
   switch (code) {
-    case OpCode::kConcatenate: return {infer_concatenate(in, std::get<ConcatenateAttrs>(attrs))};
-    case OpCode::kConstant: return {std::get<ConstantAttrs>(attrs).value.type()};
-    case OpCode::kPad: return {infer_pad(in, std::get<PadAttrs>(attrs))};
+    case OpCode::kConcatenate:
+      return {infer_concatenate(in, std::get<ConcatenateAttrs>(attrs))};
+    case OpCode::kConstant:
+      return {std::get<ConstantAttrs>(attrs).value.type()};
+    case OpCode::kPad:
+      return {infer_pad(in, std::get<PadAttrs>(attrs))};
     case OpCode::kReverse:
       require_count(in, 1);
       require_dims(std::get<ReverseAttrs>(attrs).dims, in[0].rank(), "reversed dimension");
       return {in[0]};
-    case OpCode::kSlice: return {infer_slice(in, std::get<SliceAttrs>(attrs))};
-    case OpCode::kTranspose: return {infer_transpose(in, std::get<TransposeAttrs>(attrs))};
-    default: SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
+    case OpCode::kSlice:
+      return {infer_slice(in, std::get<SliceAttrs>(attrs))};
+    case OpCode::kTranspose:
+      return {infer_transpose(in, std::get<TransposeAttrs>(attrs))};
+    default:
+      SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
   }
 }
 
@@ -376,9 +392,12 @@ Types infer_ordering(OpCode code, const Types& in, const Attrs& attrs) {
 Types infer_control_flow(OpCode code, const Types& in) {
   switch (code) {
     case OpCode::kOptimizationBarrier:
-    case OpCode::kWhile: return in;
-    case OpCode::kReturn: return {};
-    default: SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
+    case OpCode::kWhile:
+      return in;
+    case OpCode::kReturn:
+      return {};
+    default:
+      SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
   }
 }
 
@@ -387,10 +406,14 @@ Types infer_collective(OpCode code, const Types& in, const Attrs& attrs) {
     case OpCode::kAllReduce:
     case OpCode::kCollectivePermute:
     case OpCode::kReshard:
-    case OpCode::kShardingConstraint: return in;
-    case OpCode::kAxisIndex: return {TensorType{DType::kS32, {}}};
-    case OpCode::kPartitionId: return {TensorType{DType::kU32, {}}};
-    default: SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
+    case OpCode::kShardingConstraint:
+      return in;
+    case OpCode::kAxisIndex:
+      return {TensorType{DType::kS32, {}}};
+    case OpCode::kPartitionId:
+      return {TensorType{DType::kU32, {}}};
+    default:
+      SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
   }
 }
 
@@ -405,11 +428,16 @@ std::vector<TensorType> infer_types(const Function& fn, OpCode code,
     case OpFamily::kElementwise:
       SPMD_CHECK(code != OpCode::kConvert, "the type of convert cannot be inferred");
       return {infer_elementwise(code, in, attrs)};
-    case OpFamily::kShape: return infer_shape(code, in, attrs);
-    case OpFamily::kContraction: return {infer_dot(in, std::get<DotAttrs>(attrs))};
-    case OpFamily::kConvolution: return {infer_convolution(in, std::get<ConvolutionAttrs>(attrs))};
-    case OpFamily::kReduction: return infer_reduce(in, std::get<ReduceAttrs>(attrs));
-    case OpFamily::kIndexing: return infer_indexing(code, in, attrs);
+    case OpFamily::kShape:
+      return infer_shape(code, in, attrs);
+    case OpFamily::kContraction:
+      return {infer_dot(in, std::get<DotAttrs>(attrs))};
+    case OpFamily::kConvolution:
+      return {infer_convolution(in, std::get<ConvolutionAttrs>(attrs))};
+    case OpFamily::kReduction:
+      return infer_reduce(in, std::get<ReduceAttrs>(attrs));
+    case OpFamily::kIndexing:
+      return infer_indexing(code, in, attrs);
     case OpFamily::kWindow:
       if (code == OpCode::kReduceWindow) {
         return infer_reduce_window(in, std::get<WindowAttrs>(attrs));
@@ -417,10 +445,14 @@ std::vector<TensorType> infer_types(const Function& fn, OpCode code,
       require_count(in, 3);
       require_window(std::get<WindowAttrs>(attrs), in[0].shape.size());
       return {in[0]};
-    case OpFamily::kOrdering: return infer_ordering(code, in, attrs);
-    case OpFamily::kRandom: SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
-    case OpFamily::kControlFlow: return infer_control_flow(code, in);
-    case OpFamily::kCollective: return infer_collective(code, in, attrs);
+    case OpFamily::kOrdering:
+      return infer_ordering(code, in, attrs);
+    case OpFamily::kRandom:
+      SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
+    case OpFamily::kControlFlow:
+      return infer_control_flow(code, in);
+    case OpFamily::kCollective:
+      return infer_collective(code, in, attrs);
   }
   SPMD_UNREACHABLE("unknown family");
 }

@@ -13,23 +13,38 @@ namespace {
 void store(DType dtype, double value, std::byte* to) {
   const auto put = [&](auto element) { std::memcpy(to, &element, sizeof element); };
   switch (dtype) {
-    case DType::kBool: return put(static_cast<uint8_t>(value != 0));
+    case DType::kBool:
+      return put(static_cast<uint8_t>(value != 0));
     case DType::kS4:
-    case DType::kS8: return put(static_cast<int8_t>(value));
-    case DType::kS16: return put(static_cast<int16_t>(value));
-    case DType::kS32: return put(static_cast<int32_t>(value));
-    case DType::kS64: return put(static_cast<int64_t>(value));
+    case DType::kS8:
+      return put(static_cast<int8_t>(value));
+    case DType::kS16:
+      return put(static_cast<int16_t>(value));
+    case DType::kS32:
+      return put(static_cast<int32_t>(value));
+    case DType::kS64:
+      return put(static_cast<int64_t>(value));
     case DType::kU4:
-    case DType::kU8: return put(static_cast<uint8_t>(value));
-    case DType::kU16: return put(static_cast<uint16_t>(value));
-    case DType::kU32: return put(static_cast<uint32_t>(value));
-    case DType::kU64: return put(static_cast<uint64_t>(value));
-    case DType::kF8E4M3FN: return put(float_to_f8e4m3fn(static_cast<float>(value)));
-    case DType::kF8E5M2: return put(float_to_f8e5m2(static_cast<float>(value)));
-    case DType::kF16: return put(float_to_f16(static_cast<float>(value)));
-    case DType::kBF16: return put(float_to_bf16(static_cast<float>(value)));
-    case DType::kF32: return put(static_cast<float>(value));
-    case DType::kF64: return put(value);
+    case DType::kU8:
+      return put(static_cast<uint8_t>(value));
+    case DType::kU16:
+      return put(static_cast<uint16_t>(value));
+    case DType::kU32:
+      return put(static_cast<uint32_t>(value));
+    case DType::kU64:
+      return put(static_cast<uint64_t>(value));
+    case DType::kF8E4M3FN:
+      return put(float_to_f8e4m3fn(static_cast<float>(value)));
+    case DType::kF8E5M2:
+      return put(float_to_f8e5m2(static_cast<float>(value)));
+    case DType::kF16:
+      return put(float_to_f16(static_cast<float>(value)));
+    case DType::kBF16:
+      return put(float_to_bf16(static_cast<float>(value)));
+    case DType::kF32:
+      return put(static_cast<float>(value));
+    case DType::kF64:
+      return put(value);
     case DType::kC64: {
       const float pair[2] = {static_cast<float>(value), 0};
       std::memcpy(to, pair, sizeof pair);
@@ -40,7 +55,8 @@ void store(DType dtype, double value, std::byte* to) {
       std::memcpy(to, pair, sizeof pair);
       return;
     }
-    case DType::kToken: return;
+    case DType::kToken:
+      return;
   }
 }
 
@@ -51,26 +67,42 @@ Result load(DType dtype, const std::byte* from) {
     return element;
   };
   switch (dtype) {
-    case DType::kBool: return static_cast<Result>(get(uint8_t{}) != 0);
+    case DType::kBool:
+      return static_cast<Result>(get(uint8_t{}) != 0);
     case DType::kS4:
-    case DType::kS8: return static_cast<Result>(get(int8_t{}));
-    case DType::kS16: return static_cast<Result>(get(int16_t{}));
-    case DType::kS32: return static_cast<Result>(get(int32_t{}));
-    case DType::kS64: return static_cast<Result>(get(int64_t{}));
+    case DType::kS8:
+      return static_cast<Result>(get(int8_t{}));
+    case DType::kS16:
+      return static_cast<Result>(get(int16_t{}));
+    case DType::kS32:
+      return static_cast<Result>(get(int32_t{}));
+    case DType::kS64:
+      return static_cast<Result>(get(int64_t{}));
     case DType::kU4:
-    case DType::kU8: return static_cast<Result>(get(uint8_t{}));
-    case DType::kU16: return static_cast<Result>(get(uint16_t{}));
-    case DType::kU32: return static_cast<Result>(get(uint32_t{}));
-    case DType::kU64: return static_cast<Result>(get(uint64_t{}));
-    case DType::kF8E4M3FN: return static_cast<Result>(f8e4m3fn_to_float(get(uint8_t{})));
-    case DType::kF8E5M2: return static_cast<Result>(f8e5m2_to_float(get(uint8_t{})));
-    case DType::kF16: return static_cast<Result>(f16_to_float(get(uint16_t{})));
-    case DType::kBF16: return static_cast<Result>(bf16_to_float(get(uint16_t{})));
+    case DType::kU8:
+      return static_cast<Result>(get(uint8_t{}));
+    case DType::kU16:
+      return static_cast<Result>(get(uint16_t{}));
+    case DType::kU32:
+      return static_cast<Result>(get(uint32_t{}));
+    case DType::kU64:
+      return static_cast<Result>(get(uint64_t{}));
+    case DType::kF8E4M3FN:
+      return static_cast<Result>(f8e4m3fn_to_float(get(uint8_t{})));
+    case DType::kF8E5M2:
+      return static_cast<Result>(f8e5m2_to_float(get(uint8_t{})));
+    case DType::kF16:
+      return static_cast<Result>(f16_to_float(get(uint16_t{})));
+    case DType::kBF16:
+      return static_cast<Result>(bf16_to_float(get(uint16_t{})));
     case DType::kF32:
-    case DType::kC64: return static_cast<Result>(get(float{}));
+    case DType::kC64:
+      return static_cast<Result>(get(float{}));
     case DType::kF64:
-    case DType::kC128: return static_cast<Result>(get(double{}));
-    case DType::kToken: return Result{};
+    case DType::kC128:
+      return static_cast<Result>(get(double{}));
+    case DType::kToken:
+      return Result{};
   }
   return Result{};
 }
@@ -90,8 +122,7 @@ Literal::Literal(TensorType type, std::vector<std::byte> bytes)
 Literal Literal::splat(TensorType type, const void* element) {
   Literal literal;
   const auto* from = static_cast<const std::byte*>(element);
-  literal.bytes_ =
-      std::make_shared<std::vector<std::byte>>(from, from + byte_size(type.dtype));
+  literal.bytes_ = std::make_shared<std::vector<std::byte>>(from, from + byte_size(type.dtype));
   literal.type_ = std::move(type);
   literal.splat_ = true;
   return literal;

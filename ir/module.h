@@ -46,11 +46,11 @@ struct Use {
 
 struct Value {
   TensorType type;
-  OpId def = OpId::kNone;        // kNone: an argument of `block`
+  OpId def = OpId::kNone;          // kNone: an argument of `block`
   BlockId block = BlockId::kNone;  // of the argument; kNone for results
-  uint32_t index = 0;            // result or argument number
-  ShardingRef sharding;          // null: unknown (open everywhere)
-  std::vector<Use> uses;         // in no particular order
+  uint32_t index = 0;              // result or argument number
+  ShardingRef sharding;            // null: unknown (open everywhere)
+  std::vector<Use> uses;           // in no particular order
 };
 
 struct Op {
@@ -82,9 +82,9 @@ struct Block {
 };
 
 struct ArgumentInfo {
-  std::string name;            // parameter name, or empty
-  int aliased_result = -1;     // result that replaces this argument in the next step, or -1
-  bool donated = false;        // may be overwritten though nothing is named to replace it
+  std::string name;         // parameter name, or empty
+  int aliased_result = -1;  // result that replaces this argument in the next step, or -1
+  bool donated = false;     // may be overwritten though nothing is named to replace it
   // In a localised module, whose types are local: the whole tensor's shape, without padding. The
   // argument's sharding says how it is cut.
   std::optional<Dims> global_shape;

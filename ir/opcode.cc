@@ -43,13 +43,13 @@ bool is_commutative(OpCode code) {
     case OpCode::kMinimum:
     case OpCode::kAnd:
     case OpCode::kOr:
-    case OpCode::kXor: return true;
-    default: return false;
+    case OpCode::kXor:
+      return true;
+    default:
+      return false;
   }
 }
 
-bool has_side_effect(OpCode code) {
-  return code == OpCode::kReturn || code == OpCode::kCustomCall;
-}
+bool has_side_effect(OpCode code) { return code == OpCode::kReturn || code == OpCode::kCustomCall; }
 
 }  // namespace spmd

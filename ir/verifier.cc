@@ -25,8 +25,10 @@ bool has_inferred_types(OpCode code) {
     case OpCode::kAllGather:
     case OpCode::kAllToAll:
     case OpCode::kReduceScatter:
-    case OpCode::kManualComputation: return false;
-    default: return true;
+    case OpCode::kManualComputation:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -87,7 +89,8 @@ class FunctionVerifier {
   [[noreturn]] void fail(OpId id, const std::string& fact) const {
     const Op& op = fn_.op(id);
     const std::string where = op.location ? op.location->to_string() : place();
-    throw UserError(where, fmt::format("{}: {}", name_of(op.code), fact), print_op(module_, fn_, id));
+    throw UserError(where, fmt::format("{}: {}", name_of(op.code), fact),
+                    print_op(module_, fn_, id));
   }
 
   void check_block(BlockId id) {
@@ -164,15 +167,19 @@ class FunctionVerifier {
           fail(id, "element types or numbers of elements differ");
         }
         return;
-      case OpCode::kBroadcastInDim: need(1, 1); return check_broadcast(id);
+      case OpCode::kBroadcastInDim:
+        need(1, 1);
+        return check_broadcast(id);
       case OpCode::kIota: {
         need(0, 1);
         const int64_t dim = op.as<IotaAttrs>().dim;
         if (dim < 0 || dim >= fn_.type(op.results[0]).rank()) fail(id, "dimension out of range");
         return;
       }
-      case OpCode::kCall: return check_call(id);
-      default: return;
+      case OpCode::kCall:
+        return check_call(id);
+      default:
+        return;
     }
   }
 
@@ -191,8 +198,8 @@ class FunctionVerifier {
       }
       seen[static_cast<size_t>(dims[i])] = true;
       if (from.shape[i] != 1 && from.shape[i] != to.dim(dims[i])) {
-        fail(id, fmt::format("dimension {} of {} does not fit {}", i, to_string(from),
-                             to_string(to)));
+        fail(id,
+             fmt::format("dimension {} of {} does not fit {}", i, to_string(from), to_string(to)));
       }
     }
   }
@@ -229,12 +236,16 @@ class FunctionVerifier {
       case OpCode::kSort:
       case OpCode::kAllReduce:
       case OpCode::kReduceScatter:
-      case OpCode::kManualComputation: return 1;
+      case OpCode::kManualComputation:
+        return 1;
       case OpCode::kSelectAndScatter:
       case OpCode::kWhile:
-      case OpCode::kIf: return 2;
-      case OpCode::kCase: return op.regions.size();
-      default: return 0;
+      case OpCode::kIf:
+        return 2;
+      case OpCode::kCase:
+        return op.regions.size();
+      default:
+        return 0;
     }
   }
 

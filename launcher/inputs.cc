@@ -54,10 +54,10 @@ void Inputs::bind_state(const std::string& path) {
     keeps_state = keeps_state || argument.aliased_result() >= 0;
   }
   if (!keeps_state) {
-    throw UserError(path, fmt::format("{} keeps no state: no result replaces an argument",
-                                      plan_.source()),
-                    "export the step with its state donated (jax.jit(step, donate_argnums=0)), "
-                    "and return the new state");
+    throw UserError(
+        path, fmt::format("{} keeps no state: no result replaces an argument", plan_.source()),
+        "export the step with its state donated (jax.jit(step, donate_argnums=0)), "
+        "and return the new state");
   }
   const std::vector<int> binding = bind_names(names, tensors, path);
   std::vector<bool> used(tensors.size(), false);
@@ -95,15 +95,16 @@ void Inputs::bind_batches(const std::string& path) {
     const std::string& tensor = tensors[static_cast<size_t>(binding[i])];
     bound_[static_cast<size_t>(open[i])] = true;
     if (names[i].empty()) {
-      by_position += fmt::format("{}{} is argument {}", by_position.empty() ? "" : ", ", tensor,
-                                 open[i]);
+      by_position +=
+          fmt::format("{}{} is argument {}", by_position.empty() ? "" : ", ", tensor, open[i]);
     }
     batches_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
   if (batches_.size() > 1 && !by_position.empty()) {
-    notes_.push_back(fmt::format("{}: bound by position, as the program names no inputs: {}; text "
-                                 "exported with as_text(debug_info=True) has names",
-                                 path, by_position));
+    notes_.push_back(
+        fmt::format("{}: bound by position, as the program names no inputs: {}; text "
+                    "exported with as_text(debug_info=True) has names",
+                    path, by_position));
   }
 }
 

@@ -95,13 +95,15 @@ bool ReductionDeferrer::is_movable_behind(OpId user) const {
     case OpCode::kReshape:
     case OpCode::kNegate:
     case OpCode::kSlice:
-    case OpCode::kReduce: return true;
+    case OpCode::kReduce:
+      return true;
     case OpCode::kConvert: {
       // Rounding to a narrower type comes after the sum.
       const DType from = fn_.type(op.operands[0]).dtype, to = fn_.type(op.results[0]).dtype;
       return is_float(from) && is_float(to) && byte_size(to) == byte_size(from);
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 

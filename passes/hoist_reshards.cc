@@ -11,10 +11,11 @@ class ReshardHoister : ReshardRewriter {
  public:
   ReshardHoister(Module& module, const CostModel& cost)
       : ReshardRewriter(module, cost),
-        planner_(fn_, atoms_, costs_, cost, [this](ValueId value) { return placement(value); },
-                 [this](ValueId value, const Placement& target) {
-                   return available(value, target) != ValueId::kNone;
-                 }) {}
+        planner_(
+            fn_, atoms_, costs_, cost, [this](ValueId value) { return placement(value); },
+            [this](ValueId value, const Placement& target) {
+              return available(value, target) != ValueId::kNone;
+            }) {}
 
   bool run() {
     std::vector<OpId> reshards = index_reshards();
@@ -89,8 +90,8 @@ ValueId ReshardHoister::rebuild(ValueId value, const Placement& target, Builder&
 
 ValueId ReshardHoister::build(ValueId value, const Placement& target, Builder& builder) {
   if (const ValueId there = available(value, target); there != ValueId::kNone) return there;
-  const bool recompute = !is_free_source(fn_, value) &&
-                         planner_.best(value, target, fn_.op(here_).block).recompute;
+  const bool recompute =
+      !is_free_source(fn_, value) && planner_.best(value, target, fn_.op(here_).block).recompute;
   const ValueId result =
       recompute ? rebuild(value, target, builder) : reshard(builder, value, target);
   // Later reshards of the block may use it too.

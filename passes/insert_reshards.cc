@@ -21,11 +21,12 @@ class ReshardInserter {
         context_(context),
         atoms_(module.mesh),
         costs_(atoms_, context.options.cost),
-        recompute_(fn_, atoms_, costs_, context.options.cost,
-                   [this](ValueId value) { return placement(value); },
-                   [this](ValueId value, const Placement& target) {
-                     return find_version(value, target) != nullptr;
-                   }) {}
+        recompute_(
+            fn_, atoms_, costs_, context.options.cost,
+            [this](ValueId value) { return placement(value); },
+            [this](ValueId value, const Placement& target) {
+              return find_version(value, target) != nullptr;
+            }) {}
 
   bool run() {
     read_placements();
@@ -119,14 +120,20 @@ void ReshardInserter::visit(OpId id) {
         require(id, i, to_placement(*fn_.result_info[i].sharding, atoms_));
       }
       return;
-    case OpCode::kWhile: return visit_while(id);
+    case OpCode::kWhile:
+      return visit_while(id);
     case OpCode::kIf:
-    case OpCode::kCase: return visit_branches(id);
-    case OpCode::kOptimizationBarrier: return visit_barrier(id);
+    case OpCode::kCase:
+      return visit_branches(id);
+    case OpCode::kOptimizationBarrier:
+      return visit_barrier(id);
     case OpCode::kShardingConstraint:
-    case OpCode::kReshard: return visit_constraint(id);
-    case OpCode::kManualComputation: return visit_manual(id);
-    default: return visit_opaque(id);
+    case OpCode::kReshard:
+      return visit_constraint(id);
+    case OpCode::kManualComputation:
+      return visit_manual(id);
+    default:
+      return visit_opaque(id);
   }
 }
 
@@ -368,9 +375,9 @@ void ReshardInserter::visit_opaque(OpId id) {
   }
   const Op& op = fn_.op(id);
   if (family_of(op.code) != OpFamily::kCollective && module_.mesh.num_devices() > 1) {
-    context_.remark("insert_reshards", op,
-                    fmt::format("{} cannot be partitioned: every device runs all of it",
-                                name_of(op.code)));
+    context_.remark(
+        "insert_reshards", op,
+        fmt::format("{} cannot be partitioned: every device runs all of it", name_of(op.code)));
   }
 }
 

@@ -24,8 +24,8 @@ class Localizer : public Rebuilder {
   void run() {
     rebuild_function();
     for (size_t i = 0; i < from_.arguments().size(); ++i) {
-      to_.argument_info[i].global_shape = unpadded(from_.argument_info[i].global_shape,
-                                                   from_.type(from_.arguments()[i]).shape);
+      to_.argument_info[i].global_shape =
+          unpadded(from_.argument_info[i].global_shape, from_.type(from_.arguments()[i]).shape);
     }
     for (size_t i = 0; i < from_.results().size(); ++i) {
       to_.result_info[i].global_shape =
@@ -76,17 +76,22 @@ class Localizer : public Rebuilder {
 void Localizer::copy(OpId id, Builder& builder) {
   const Op& op = from_.op(id);
   switch (op.code) {
-    case OpCode::kReshard: return copy_reshard(op, builder);
-    case OpCode::kManualComputation: return copy_manual(op, builder);
-    case OpCode::kReturn: builder.return_op(mapped(op.operands)); return;
+    case OpCode::kReshard:
+      return copy_reshard(op, builder);
+    case OpCode::kManualComputation:
+      return copy_manual(op, builder);
+    case OpCode::kReturn:
+      builder.return_op(mapped(op.operands));
+      return;
     case OpCode::kPartitionId: {
       AxisList all;
       for (int axis = 0; axis < module_.mesh.num_axes(); ++axis) all.push_back({axis, 1, 0});
-      map_[op.results[0]] = builder.convert(
-          builder.value(OpCode::kAxisIndex, {}, AxisIndexAttrs{all}), DType::kU32);
+      map_[op.results[0]] =
+          builder.convert(builder.value(OpCode::kAxisIndex, {}, AxisIndexAttrs{all}), DType::kU32);
       return;
     }
-    default: break;
+    default:
+      break;
   }
   if (std::optional<FactorRule> rule = factor_rule(from_, id)) {
     copy_with_rule(id, *rule, builder);
@@ -102,8 +107,7 @@ ValueId Localizer::rebuild_source(const Op& source, const TensorType& local,
     case OpCode::kConstant: {
       const Literal& literal = source.as<ConstantAttrs>().value;
       if (!literal.is_splat()) return ValueId::kNone;
-      return builder.constant(
-          Literal::splat(local, static_cast<const void*>(literal.data())));
+      return builder.constant(Literal::splat(local, static_cast<const void*>(literal.data())));
     }
     case OpCode::kBroadcastInDim:
       return builder.broadcast(map_.at(source.operands[0]), local.shape, {});
@@ -112,12 +116,12 @@ ValueId Localizer::rebuild_source(const Op& source, const TensorType& local,
       const AtomList& axes = target.dims[static_cast<size_t>(dim)];
       const ValueId iota = builder.iota(local, dim);
       if (axes.empty()) return iota;
-      const ValueId start =
-          builder.broadcast(axis_offset(builder, axes, atoms_, local.dtype, local.dim(dim)),
-                            local.shape, {});
+      const ValueId start = builder.broadcast(
+          axis_offset(builder, axes, atoms_, local.dtype, local.dim(dim)), local.shape, {});
       return builder.binary(OpCode::kAdd, iota, start);
     }
-    default: return ValueId::kNone;
+    default:
+      return ValueId::kNone;
   }
 }
 
@@ -130,8 +134,8 @@ void Localizer::copy_reshard(const Op& op, Builder& builder) {
   if (is_free_source(from_, operand) && from.is_replicated()) {
     Placement whole = to;
     whole.partial.clear();
-    const ValueId rebuilt = rebuild_source(
-        *from_.def(operand), local_type(from_.type(operand), whole), whole, builder);
+    const ValueId rebuilt =
+        rebuild_source(*from_.def(operand), local_type(from_.type(operand), whole), whole, builder);
     if (rebuilt != ValueId::kNone) {
       value = rebuilt;
       state = whole;
@@ -193,8 +197,9 @@ void Localizer::copy_with_rule(OpId id, const FactorRule& rule, Builder& builder
   const FactorAssignment assignment = assignment_of(rule, operands, results, atoms_);
   std::vector<TensorType> types;
   for (ValueId result : op.results) types.push_back(new_type(result));
-  LocalOp local{from_,   op,    rule, assignment, atoms_, builder, mapped(op.operands),
-                std::move(types), op.attrs};
+  LocalOp local{
+      from_,   op, rule, assignment, atoms_, builder, mapped(op.operands), std::move(types),
+      op.attrs};
   const LocalResult created = create_local(local);
   for (BlockId source : op.regions) copy_verbatim(source, to_.add_region(created.created));
   for (size_t i = 0; i < op.results.size(); ++i) map_[op.results[i]] = created.values[i];

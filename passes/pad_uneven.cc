@@ -64,9 +64,9 @@ class UnevenPadder : public Rebuilder {
   ValueId source_placed(ValueId value, const Placement& placement, Builder& builder) {
     placed(value, Placement::replicated(to_.type(value).rank()));
     if (placement.is_replicated()) return value;
-    return placed(builder.value(OpCode::kReshard, {value},
-                                ReshardAttrs{to_sharding(placement, atoms_)}),
-                  placement);
+    return placed(
+        builder.value(OpCode::kReshard, {value}, ReshardAttrs{to_sharding(placement, atoms_)}),
+        placement);
   }
 
   Module& module_;
@@ -96,10 +96,12 @@ ValueId UnevenPadder::rebuilt(const Op& source, const Dims& shape, Builder& buil
       if (!literal.is_splat()) return ValueId::kNone;
       return builder.constant(Literal::splat(type, static_cast<const void*>(literal.data())));
     }
-    case OpCode::kIota: return builder.iota(type, source.as<IotaAttrs>().dim);
+    case OpCode::kIota:
+      return builder.iota(type, source.as<IotaAttrs>().dim);
     case OpCode::kBroadcastInDim:
       return builder.broadcast(map_.at(source.operands[0]), shape, {});
-    default: return ValueId::kNone;
+    default:
+      return ValueId::kNone;
   }
 }
 
@@ -153,13 +155,13 @@ ValueId UnevenPadder::mask(ValueId value, const Placement& placement, int64_t di
   line.dims = {whole.dims[static_cast<size_t>(dim)]};
   const TensorType index_type{DType::kS32, {type.dim(dim)}};
   const ValueId index = source_placed(builder.iota(index_type, 0), line, builder);
-  const ValueId bound = source_placed(
-      builder.splat(index_type, static_cast<double>(true_size)), line, builder);
+  const ValueId bound =
+      source_placed(builder.splat(index_type, static_cast<double>(true_size)), line, builder);
   const ValueId inside = placed(builder.compare(CompareDirection::kLt, index, bound), line);
   const ValueId predicate = placed(builder.broadcast(inside, type.shape, {dim}), whole);
-  const ValueId fill = source_placed(
-      builder.constant(Literal::splat(type, static_cast<const void*>(filler.data()))), whole,
-      builder);
+  const ValueId fill =
+      source_placed(builder.constant(Literal::splat(type, static_cast<const void*>(filler.data()))),
+                    whole, builder);
   return placed(builder.select(predicate, value, fill), placement);
 }
 
@@ -172,18 +174,18 @@ ValueId UnevenPadder::clamp_indices(const Op& op, ValueId indices, Builder& buil
   const auto bounds_size = static_cast<int64_t>(attrs.start_index_map.size());
   std::vector<int32_t> bounds;
   for (int64_t dim : attrs.start_index_map) {
-    bounds.push_back(static_cast<int32_t>(operand.dim(dim) -
-                                          attrs.slice_sizes[static_cast<size_t>(dim)]));
+    bounds.push_back(
+        static_cast<int32_t>(operand.dim(dim) - attrs.slice_sizes[static_cast<size_t>(dim)]));
   }
   ValueId bound;
   if (bounds.size() == 1) {
     bound = source_placed(builder.splat(type, bounds[0]), where, builder);
   } else {
     const ValueId vector = placed(
-        builder.convert(placed(builder.constant(Literal::of(
-                                   TensorType{DType::kS32, {bounds_size}}, bounds)),
-                               Placement::replicated(1)),
-                        type.dtype),
+        builder.convert(
+            placed(builder.constant(Literal::of(TensorType{DType::kS32, {bounds_size}}, bounds)),
+                   Placement::replicated(1)),
+            type.dtype),
         Placement::replicated(1));
     bound = placed(builder.broadcast(vector, type.shape, {attrs.index_vector_dim}), where);
   }
@@ -192,8 +194,8 @@ ValueId UnevenPadder::clamp_indices(const Op& op, ValueId indices, Builder& buil
 }
 
 void UnevenPadder::mask_operands(const Op& op, const FactorRule& rule,
-                                 const std::vector<int64_t>& sizes,
-                                 std::vector<ValueId>& operands, Builder& builder) {
+                                 const std::vector<int64_t>& sizes, std::vector<ValueId>& operands,
+                                 Builder& builder) {
   const bool scatter = op.code == OpCode::kScatter;
   for (size_t i = 0; i < operands.size(); ++i) {
     // A scatter drops updates whose index is out of range; only the indices need a mask.
@@ -239,8 +241,10 @@ void UnevenPadder::copy(OpId id, Builder& builder) {
     case OpCode::kIf:
     case OpCode::kCase:
     case OpCode::kOptimizationBarrier:
-    case OpCode::kReshard: return copy_control_flow(op, builder);
-    default: return copy_opaque(id, builder);
+    case OpCode::kReshard:
+      return copy_control_flow(op, builder);
+    default:
+      return copy_opaque(id, builder);
   }
 }
 
@@ -268,14 +272,14 @@ void UnevenPadder::copy_with_rule(OpId id, const FactorRule& rule, Builder& buil
     types.push_back(old.with_shape(shape_of(rule.results[i], old.shape)));
   }
   const FactorAssignment unplaced{std::vector<AtomList>(rule.factors.size())};
-  LocalOp local{from_,    op,    rule,    unplaced, atoms_, builder, std::move(operands),
-                std::move(types), op.attrs};
+  LocalOp local{from_,   op, rule, unplaced, atoms_, builder, std::move(operands), std::move(types),
+                op.attrs};
   if (op.code == OpCode::kConstant && !op.as<ConstantAttrs>().value.is_splat()) {
     local.types[0] = from_.type(op.results[0]);  // grows by a pad
   } else if (op.code == OpCode::kConstant) {
     const Literal& literal = op.as<ConstantAttrs>().value;
-    local.attrs = ConstantAttrs{
-        Literal::splat(local.types[0], static_cast<const void*>(literal.data()))};
+    local.attrs =
+        ConstantAttrs{Literal::splat(local.types[0], static_cast<const void*>(literal.data()))};
   }
   const LocalResult created = create_local(local);
   for (BlockId source : op.regions) copy_verbatim(source, to_.add_region(created.created));
@@ -310,8 +314,7 @@ void UnevenPadder::copy_control_flow(const Op& op, Builder& builder) {
   }
   std::vector<TensorType> types;
   for (ValueId result : op.results) types.push_back(new_type(result));
-  const OpId created =
-      builder.create(op.code, std::move(operands), std::move(types), op.attrs);
+  const OpId created = builder.create(op.code, std::move(operands), std::move(types), op.attrs);
   for (BlockId source : op.regions) copy_region(source, to_.add_region(created));
   map_results(op, created);
 }

@@ -20,8 +20,8 @@ struct Remark {
 };
 
 struct CompileOptions {
-  CostModel cost;             // link and device costs that decisions are made with
-  bool verify_each = false;   // verify the module after every pass that changed it
+  CostModel cost;            // link and device costs that decisions are made with
+  bool verify_each = false;  // verify the module after every pass that changed it
   bool combine_collectives = true;
 };
 
@@ -49,10 +49,10 @@ struct PassTiming {
 };
 
 struct PipelineOptions {
-  std::string stop_after;            // a pass name; empty: run all
-  std::vector<std::string> skip;     // pass names
-  std::string dump_dir;              // numbered text dumps and manifest.json when not empty
-  bool check_changed = false;        // catch passes that lie about having changed something
+  std::string stop_after;         // a pass name; empty: run all
+  std::vector<std::string> skip;  // pass names
+  std::string dump_dir;           // numbered text dumps and manifest.json when not empty
+  bool check_changed = false;     // catch passes that lie about having changed something
   std::function<void(const Pass&, size_t index, size_t count)> on_pass;  // progress
   std::function<void(const Pass&, const Module&)> after_pass;            // inspection
 };

@@ -109,8 +109,7 @@ void TrainingLoop::write_state(const std::string& path, const std::map<int, std:
     const plan::Argument& argument = plan.arguments(a);
     if (argument.aliased_result() < 0) continue;
     state.push_back(a);
-    std::string name =
-        argument.name().empty() ? fmt::format("argument{}", a) : argument.name();
+    std::string name = argument.name().empty() ? fmt::format("argument{}", a) : argument.name();
     if (const auto given = names.find(a); given != names.end()) name = given->second;
     entries.push_back({std::move(name), argument.placement().dtype(),
                        plan::dims_of(argument.placement().global_shape())});

@@ -11,7 +11,7 @@
 
 namespace spmd {
 
-using Atom = uint8_t;               // index into AtomTable::atoms()
+using Atom = uint8_t;                // index into AtomTable::atoms()
 using AtomList = std::vector<Atom>;  // major to minor
 using AtomMask = uint64_t;
 

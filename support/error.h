@@ -2,11 +2,11 @@
 // fault of ours. Nothing else is thrown across a layer.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 namespace spmd {
 
@@ -40,12 +40,12 @@ class InternalError : public std::logic_error {
 }  // namespace spmd
 
 // Checks one of our own invariants in every build. Never reached by user input.
-#define SPMD_CHECK(condition, ...)                                                       \
-  do {                                                                                   \
-    if (!(condition)) [[unlikely]]                                                       \
-      ::spmd::throw_internal(__FILE__, __LINE__,                                         \
-                             "check failed: " #condition " " __VA_OPT__(+::fmt::format(  \
-                                 __VA_ARGS__)));                                         \
+#define SPMD_CHECK(condition, ...)                                         \
+  do {                                                                     \
+    if (!(condition)) [[unlikely]]                                         \
+      ::spmd::throw_internal(__FILE__, __LINE__,                           \
+                             "check failed: " #condition                   \
+                             " " __VA_OPT__(+::fmt::format(__VA_ARGS__))); \
   } while (false)
 
 #define SPMD_UNREACHABLE(...) ::spmd::throw_internal(__FILE__, __LINE__, ::fmt::format(__VA_ARGS__))

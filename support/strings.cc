@@ -1,10 +1,10 @@
 #include "support/strings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 namespace spmd {
 namespace {

@@ -9,7 +9,8 @@
 namespace spmd {
 
 // The candidate nearest to `word` by edit distance, if near enough to be a likely misspelling.
-std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
 
 // "1,234,567"
 std::string with_thousands(long long value);

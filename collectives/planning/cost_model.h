@@ -22,10 +22,10 @@ int64_t bytes_sent(CollectiveKind kind, int64_t bytes, int64_t n);
 
 // An alpha-beta model: time = latency + bytes sent / bandwidth (Hockney 1994).
 struct CostModel {
-  double latency = 1e-6;             // seconds per collective
-  double bandwidth = 2e9;            // bytes per second and rank
-  double flops_per_second = 100e9;   // of one device, for contractions and convolutions
-  double memory_bandwidth = 20e9;    // bytes per second, for everything else
+  double latency = 1e-6;            // seconds per collective
+  double bandwidth = 2e9;           // bytes per second and rank
+  double flops_per_second = 100e9;  // of one device, for contractions and convolutions
+  double memory_bandwidth = 20e9;   // bytes per second, for everything else
 
   double collective_seconds(CollectiveKind kind, int64_t bytes, int64_t n) const;
 };

@@ -41,8 +41,8 @@ class Collector {
     const int64_t ranks = groups.is_explicit()
                               ? static_cast<int64_t>(groups.explicit_groups[0].size())
                               : axes_size(groups.axes, module_.mesh);
-    record(id, kind, groups.is_explicit() ? "explicit" : axis_names(groups.axes, module_.mesh), ranks, bytes,
-           times);
+    record(id, kind, groups.is_explicit() ? "explicit" : axis_names(groups.axes, module_.mesh),
+           ranks, bytes, times);
   }
 
   void add(OpId id, int64_t times) {
@@ -72,14 +72,15 @@ class Collector {
                            operand_bytes(), times);
       case OpCode::kCollectivePermute: {
         const auto& attrs = op.as<CollectivePermuteAttrs>();
-        const bool moves = std::any_of(
-            attrs.source_target_pairs.begin(), attrs.source_target_pairs.end(),
-            [](const auto& pair) { return pair.first != pair.second; });
+        const bool moves =
+            std::any_of(attrs.source_target_pairs.begin(), attrs.source_target_pairs.end(),
+                        [](const auto& pair) { return pair.first != pair.second; });
         return record(id, CollectiveKind::kPermute,
-                      attrs.axes.empty() ? "explicit" : axis_names(attrs.axes, module_.mesh), moves ? 2 : 1,
-                      operand_bytes(), times);
+                      attrs.axes.empty() ? "explicit" : axis_names(attrs.axes, module_.mesh),
+                      moves ? 2 : 1, operand_bytes(), times);
       }
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -100,11 +101,16 @@ int64_t total_bytes_sent(const std::vector<CollectiveUse>& uses) {
 
 const char* name_of(CollectiveKind kind) {
   switch (kind) {
-    case CollectiveKind::kAllGather: return "all_gather";
-    case CollectiveKind::kAllReduce: return "all_reduce";
-    case CollectiveKind::kReduceScatter: return "reduce_scatter";
-    case CollectiveKind::kAllToAll: return "all_to_all";
-    case CollectiveKind::kPermute: return "permute";
+    case CollectiveKind::kAllGather:
+      return "all_gather";
+    case CollectiveKind::kAllReduce:
+      return "all_reduce";
+    case CollectiveKind::kReduceScatter:
+      return "reduce_scatter";
+    case CollectiveKind::kAllToAll:
+      return "all_to_all";
+    case CollectiveKind::kPermute:
+      return "permute";
   }
   return "?";
 }

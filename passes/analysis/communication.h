@@ -12,11 +12,11 @@ namespace spmd {
 struct CollectiveUse {
   OpId op;
   CollectiveKind kind;
-  std::string axes;        // "data,model"; "explicit" for listed groups
+  std::string axes;  // "data,model"; "explicit" for listed groups
   int64_t group_size = 1;
-  int64_t count = 1;       // executions per step: trips of the loops around it
-  int64_t bytes = 0;       // sent per rank and step, over all executions
-  std::string place;       // location of the op
+  int64_t count = 1;  // executions per step: trips of the loops around it
+  int64_t bytes = 0;  // sent per rank and step, over all executions
+  std::string place;  // location of the op
 };
 
 // Every collective of main() that moves data (groups of more than one rank), in program order.

@@ -59,8 +59,7 @@ class Counter {
   double op(const Function& fn, OpId id) {
     const Op& op = fn.op(id);
     const OpFamily family = family_of(op.code);
-    if (contractions_only_ && family != OpFamily::kControlFlow &&
-        family != OpFamily::kCollective) {
+    if (contractions_only_ && family != OpFamily::kControlFlow && family != OpFamily::kCollective) {
       return contraction_flops(fn, op);
     }
     switch (family) {

@@ -8,9 +8,9 @@ namespace spmd {
 // 2 M N K for each contraction, the same counted over the kernel for a convolution; 1 per element
 // for elementwise ops; 1 per input element for reductions and scans over it; the window size per
 // output element for window ops; n log2 n for sorts. Ops that only move or make data count nothing.
-// A loop counts as often as it runs, once where that is not known; a branch as its dearest; a manual
-// computation once per device of its manual axes. On a localised module this is what one rank
-// executes.
+// A loop counts as often as it runs, once where that is not known; a branch as its dearest; a
+// manual computation once per device of its manual axes. On a localised module this is what one
+// rank executes.
 double flops(const Module& module);
 
 // The same, of contractions and convolutions only: the FLOPs of the MFU convention.

@@ -70,8 +70,8 @@ Difference compare_results(const std::vector<Literal>& before, const std::vector
 Difference compare_modules(const Module& before, const Module& after,
                            std::span<const Literal> inputs) {
   const std::vector<Literal> expected = evaluate(before, inputs);
-  return compare_results(
-      expected, is_localized(after) ? evaluate_partitioned(after, inputs) : evaluate(after, inputs));
+  return compare_results(expected, is_localized(after) ? evaluate_partitioned(after, inputs)
+                                                       : evaluate(after, inputs));
 }
 
 }  // namespace spmd

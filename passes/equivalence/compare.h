@@ -12,15 +12,16 @@ namespace spmd {
 // where it is. Two NaNs are equal, a NaN and a number differ infinitely.
 struct Difference {
   double relative = 0;
-  size_t result = 0;   // number of main's result
+  size_t result = 0;  // number of main's result
   int64_t element = 0;
-  int64_t nans = 0;    // elements that are NaN in both
+  int64_t nans = 0;  // elements that are NaN in both
 };
 
 // True for modules whose types are those of one rank.
 bool is_localized(const Module& module);
 
-// What both compute from the same whole tensors. A localised module is run on all ranks of its mesh.
+// What both compute from the same whole tensors. A localised module is run on all ranks of its
+// mesh.
 Difference compare_modules(const Module& before, const Module& after,
                            std::span<const Literal> inputs);
 

@@ -82,8 +82,8 @@ AtomList partial_axes(const FactorRule& rule, const FactorAssignment& assignment
     bool in_result = false;
     for (const TensorFactors& result : rule.results) {
       for (const DimFactors& dim : result.dims) {
-        in_result = in_result ||
-                    std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
+        in_result =
+            in_result || std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
       }
     }
     if (in_result) continue;

@@ -136,8 +136,7 @@ void DimensionClasses::tie_op(OpId id) {
       for (size_t i = 0; i < op.results.size(); ++i) {
         tie_values(op.results[i], fn_.block(op.regions[0]).args[i]);
         tie_values(op.results[i], fn_.block(op.regions[1]).args[i]);
-        for (ValueId value :
-             {op.operands[i], fn_.op(fn_.terminator(op.regions[1])).operands[i]}) {
+        for (ValueId value : {op.operands[i], fn_.op(fn_.terminator(op.regions[1])).operands[i]}) {
           if (!is_free_source(fn_, value)) tie_values(op.results[i], value);
         }
       }
@@ -151,7 +150,8 @@ void DimensionClasses::tie_op(OpId id) {
         }
       }
       return;
-    default: return;  // sees true sizes
+    default:
+      return;  // sees true sizes
   }
 }
 

@@ -27,7 +27,9 @@ class DimensionClasses {
   std::vector<int64_t> factor_sizes(OpId op, const FactorRule& rule) const;
 
  private:
-  uint32_t node(ValueId value, size_t dim) const { return first_[index_of(value)] + static_cast<uint32_t>(dim); }
+  uint32_t node(ValueId value, size_t dim) const {
+    return first_[index_of(value)] + static_cast<uint32_t>(dim);
+  }
   uint32_t find(uint32_t node) const;
   void unite(uint32_t a, uint32_t b);
   void tie_values(ValueId a, ValueId b);

@@ -40,10 +40,9 @@ std::vector<ValueId> block_starts(LocalOp& local, const Dims& index_map, DType d
   for (int64_t dim : index_map) {
     const AtomList axes = indexed_axes(local, dim);
     const int64_t size = local.global.type(local.op.operands[0]).dim(dim);
-    starts.push_back(axes.empty()
-                         ? local.builder.scalar(dtype, 0)
-                         : axis_offset(local.builder, axes, local.atoms, dtype,
-                                       size / local.atoms.extent(axes)));
+    starts.push_back(axes.empty() ? local.builder.scalar(dtype, 0)
+                                  : axis_offset(local.builder, axes, local.atoms, dtype,
+                                                size / local.atoms.extent(axes)));
   }
   return starts;
 }
@@ -124,8 +123,8 @@ void localize_scatter(LocalOp& local) {
   // Indices outside the block become out of range here, and such updates are dropped.
   ValueId& indices = local.operands[local.op.results.size()];
   const TensorType type = b.function().type(indices);
-  const ValueId starts = per_component(b, type, attrs.index_vector_dim,
-                                       block_starts(local, map, type.dtype));
+  const ValueId starts =
+      per_component(b, type, attrs.index_vector_dim, block_starts(local, map, type.dtype));
   indices = b.binary(OpCode::kSubtract, indices, starts);
 }
 

@@ -10,9 +10,8 @@ AtomList LocalOp::operand_axes(size_t operand, int64_t dim) const {
 
 ValueId axis_offset(Builder& builder, const AtomList& axes, const AtomTable& atoms, DType dtype,
                     int64_t scale) {
-  const ValueId index =
-      builder.convert(builder.value(OpCode::kAxisIndex, {}, AxisIndexAttrs{atoms.to_axes(axes)}),
-                      dtype);
+  const ValueId index = builder.convert(
+      builder.value(OpCode::kAxisIndex, {}, AxisIndexAttrs{atoms.to_axes(axes)}), dtype);
   if (scale == 1) return index;
   return builder.binary(OpCode::kMultiply, index,
                         builder.scalar(dtype, static_cast<double>(scale)));
@@ -49,12 +48,22 @@ void localize_convolution(LocalOp& local) {
 
 LocalResult create_local(LocalOp& local) {
   switch (local.op.code) {
-    case OpCode::kGather: return {{create_local_gather(local)}, OpId::kNone};
-    case OpCode::kScatter: localize_scatter(local); break;
-    case OpCode::kDynamicSlice: localize_dynamic_slice(local); break;
-    case OpCode::kConvolution: localize_convolution(local); break;
-    case OpCode::kSlice: localize_slice(local); break;
-    default: break;
+    case OpCode::kGather:
+      return {{create_local_gather(local)}, OpId::kNone};
+    case OpCode::kScatter:
+      localize_scatter(local);
+      break;
+    case OpCode::kDynamicSlice:
+      localize_dynamic_slice(local);
+      break;
+    case OpCode::kConvolution:
+      localize_convolution(local);
+      break;
+    case OpCode::kSlice:
+      localize_slice(local);
+      break;
+    default:
+      break;
   }
   const OpId created = local.builder.create(local.op.code, std::move(local.operands),
                                             std::move(local.types), std::move(local.attrs));

@@ -32,8 +32,7 @@ class ReshardLowering {
         .results[0];
   }
 
-  ValueId reducing(OpCode code, ValueId value, TensorType result, Attrs attrs,
-                   ReductionKind kind) {
+  ValueId reducing(OpCode code, ValueId value, TensorType result, Attrs attrs, ReductionKind kind) {
     const DType dtype = result.dtype;
     const OpId op = b_.create(code, {value}, {std::move(result)}, std::move(attrs));
     add_reducer_region(b_.function(), op, reducer_opcode(kind, dtype), dtype);
@@ -52,9 +51,9 @@ class ReshardLowering {
     const TensorType result = scaled(type(value), dim, 1, parts);
     std::vector<ValueId> operands = {value};
     for (int64_t d = 0; d < result.rank(); ++d) {
-      operands.push_back(d == dim ? axis_offset(b_, atoms_.to_atoms(axes), atoms_, DType::kS32,
-                                                result.dim(d))
-                                  : b_.scalar(DType::kS32, 0));
+      operands.push_back(
+          d == dim ? axis_offset(b_, atoms_.to_atoms(axes), atoms_, DType::kS32, result.dim(d))
+                   : b_.scalar(DType::kS32, 0));
     }
     return b_.value(OpCode::kDynamicSlice, std::move(operands), DynamicSliceAttrs{result.shape});
   }
@@ -69,8 +68,7 @@ class ReshardLowering {
     if (!literal.is_splat() && literal.type().num_elements() != 1) return false;
     const DType dtype = literal.type().dtype;
     const Literal identity = reducer_identity(reducer_opcode(kind, dtype), dtype);
-    return std::memcmp(identity.data(), literal.data(),
-                       static_cast<size_t>(byte_size(dtype))) == 0;
+    return std::memcmp(identity.data(), literal.data(), static_cast<size_t>(byte_size(dtype))) == 0;
   }
 
   ValueId make_partial(ValueId value, const AxisList& axes, ReductionKind kind) {
@@ -159,20 +157,22 @@ class ReshardLowering {
       case ReshardStep::Kind::kAllGather:
         return collective(OpCode::kAllGather, value, scaled(type(value), step.dim, parts, 1),
                           AllGatherAttrs{step.dim, groups});
-      case ReshardStep::Kind::kSlice: return slice(value, step.dim, axes);
+      case ReshardStep::Kind::kSlice:
+        return slice(value, step.dim, axes);
       case ReshardStep::Kind::kAllToAll:
-        return collective(
-            OpCode::kAllToAll, value,
-            scaled(scaled(type(value), step.dim, parts, 1), step.to_dim, 1, parts),
-            AllToAllAttrs{step.to_dim, step.dim, groups});
-      case ReshardStep::Kind::kPermute: return permute(value, state, next);
+        return collective(OpCode::kAllToAll, value,
+                          scaled(scaled(type(value), step.dim, parts, 1), step.to_dim, 1, parts),
+                          AllToAllAttrs{step.to_dim, step.dim, groups});
+      case ReshardStep::Kind::kPermute:
+        return permute(value, state, next);
       case ReshardStep::Kind::kAllReduce:
         return reducing(OpCode::kAllReduce, value, type(value), AllReduceAttrs{groups},
                         state.reduction);
       case ReshardStep::Kind::kReduceScatter:
         return reducing(OpCode::kReduceScatter, value, scaled(type(value), step.dim, 1, parts),
                         ReduceScatterAttrs{step.dim, groups}, state.reduction);
-      case ReshardStep::Kind::kMakePartial: return make_partial(value, axes, next.reduction);
+      case ReshardStep::Kind::kMakePartial:
+        return make_partial(value, axes, next.reduction);
     }
     SPMD_UNREACHABLE("unknown reshard step");
   }

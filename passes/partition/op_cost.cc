@@ -21,8 +21,10 @@ double op_seconds(const Function& fn, const Op& op, const FactorRule& rule,
     case OpCode::kConstant:
     case OpCode::kIota:
     case OpCode::kReshape:
-    case OpCode::kBroadcastInDim: return 0;
-    default: break;
+    case OpCode::kBroadcastInDim:
+      return 0;
+    default:
+      break;
   }
   double bytes = 0;
   const auto add = [&](const TensorFactors& tensor, ValueId value) {

@@ -16,8 +16,10 @@ bool is_recomputable(const Op& op) {
     case OpCode::kReshape:
     case OpCode::kTranspose:
     case OpCode::kBroadcastInDim:
-    case OpCode::kReduce: return true;
-    default: return family_of(op.code) == OpFamily::kElementwise;
+    case OpCode::kReduce:
+      return true;
+    default:
+      return family_of(op.code) == OpFamily::kElementwise;
   }
 }
 

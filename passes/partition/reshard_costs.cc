@@ -38,9 +38,9 @@ const ReshardPlan& ReshardCosts::plan(const TensorType& type, const Placement& f
                                       const Placement& to) {
   const auto [entry, added] = plans_.try_emplace(key_of(type, from, to));
   if (added) {
-    entry->second = plan_reshard(rounded_up(type.shape, from, to, atoms_), byte_size(type.dtype),
-                                 to_sharding(from, atoms_), to_sharding(to, atoms_), atoms_.mesh(),
-                                 cost_);
+    entry->second =
+        plan_reshard(rounded_up(type.shape, from, to, atoms_), byte_size(type.dtype),
+                     to_sharding(from, atoms_), to_sharding(to, atoms_), atoms_.mesh(), cost_);
   }
   return entry->second;
 }

@@ -39,7 +39,8 @@ class ReshardRewriter {
     return costs_.seconds(fn_.type(value), from, to);
   }
   int64_t bytes_sent(ValueId value, const Placement& from, const Placement& to) {
-    return from == to || from.is_replicated() ? 0 : costs_.plan(fn_.type(value), from, to).bytes_sent;
+    return from == to || from.is_replicated() ? 0
+                                              : costs_.plan(fn_.type(value), from, to).bytes_sent;
   }
   // Erases a reshard that lost its users.
   void erase_if_unused(ValueId value) {

@@ -108,9 +108,9 @@ std::vector<Literal> evaluate_partitioned(const Module& module,
     std::vector<Literal> parts;
     for (const auto& rank : local_results) parts.push_back(rank[i]);
     const TensorType& type = fn.type(fn.results()[i]);
-    results.push_back(
-        from_parts(parts, sharding_or_replicated(fn.result_info[i].sharding, type.rank()),
-                   fn.result_info[i].global_shape.value_or(type.shape), module.mesh));
+    results.push_back(from_parts(parts,
+                                 sharding_or_replicated(fn.result_info[i].sharding, type.rank()),
+                                 fn.result_info[i].global_shape.value_or(type.shape), module.mesh));
   }
   return results;
 }

@@ -21,7 +21,6 @@ Literal from_parts(std::span<const Literal> parts, const Sharding& sharding,
 
 // Runs a localised module on all devices of its mesh with the reference evaluator: global arguments
 // in, global results out.
-std::vector<Literal> evaluate_partitioned(const Module& module,
-                                          std::span<const Literal> arguments);
+std::vector<Literal> evaluate_partitioned(const Module& module, std::span<const Literal> arguments);
 
 }  // namespace spmd

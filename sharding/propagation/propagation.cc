@@ -25,7 +25,7 @@ struct DimState {
 
 struct ValueState {
   std::vector<DimState> dims;
-  AtomMask used = 0;     // axes of the dims, and axes that must not be used
+  AtomMask used = 0;  // axes of the dims, and axes that must not be used
   int64_t elements = 1;
 };
 
@@ -43,8 +43,7 @@ struct Node {
 
 class Propagation {
  public:
-  explicit Propagation(Module& module)
-      : module_(module), fn_(module.main()), atoms_(module.mesh) {}
+  explicit Propagation(Module& module) : module_(module), fn_(module.main()), atoms_(module.mesh) {}
 
   void run() {
     collect_states();
@@ -102,8 +101,7 @@ void Propagation::annotate(uint32_t state, const Sharding& sharding, int level) 
                 mask_of(atoms_.to_atoms(sharding.manual));
 }
 
-uint32_t Propagation::add_fixed_state(const TensorType& type, const Sharding& sharding,
-                                      int level) {
+uint32_t Propagation::add_fixed_state(const TensorType& type, const Sharding& sharding, int level) {
   ValueState state;
   state.dims.resize(type.shape.size());
   state.elements = type.num_elements();
@@ -205,11 +203,9 @@ void Propagation::collect_op(OpId id) {
   switch (op.code) {
     case OpCode::kWhile:
       for (size_t i = 0; i < op.operands.size(); ++i) {
-        std::vector<uint32_t> tied = {
-            state(op.results[i]), state(fn_.block(op.regions[0]).args[i]),
-            state(fn_.block(op.regions[1]).args[i])};
-        for (ValueId value :
-             {op.operands[i], fn_.op(fn_.terminator(op.regions[1])).operands[i]}) {
+        std::vector<uint32_t> tied = {state(op.results[i]), state(fn_.block(op.regions[0]).args[i]),
+                                      state(fn_.block(op.regions[1]).args[i])};
+        for (ValueId value : {op.operands[i], fn_.op(fn_.terminator(op.regions[1])).operands[i]}) {
           if (!is_free_source(fn_, value)) tied.push_back(state(value));
         }
         tie(tied, fn_.type(op.operands[i]).rank());
@@ -244,7 +240,8 @@ void Propagation::collect_op(OpId id) {
       }
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -305,11 +302,10 @@ AtomList Propagation::best_axes(const Node& node, int factor) const {
       if (at == factors.end() || state.dims[d].axes.empty() || state.dims[d].level > level_) {
         continue;
       }
-      AtomList axes =
-          factors.size() == 1
-              ? state.dims[d].axes
-              : axes_of_factors(state.dims[d].axes, factors, node.factors,
-                                atoms_)[static_cast<size_t>(at - factors.begin())];
+      AtomList axes = factors.size() == 1
+                          ? state.dims[d].axes
+                          : axes_of_factors(state.dims[d].axes, factors, node.factors,
+                                            atoms_)[static_cast<size_t>(at - factors.begin())];
       const bool longer = axes.size() > best.size();
       if (longer || (axes.size() == best.size() && state.elements > best_elements)) {
         if (axes.empty()) continue;
@@ -340,7 +336,8 @@ bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int facto
     const auto position = static_cast<size_t>(at - factors.begin());
     std::vector<AtomList> lists = axes_of_factors(dim.axes, factors, node.factors, atoms_);
     AtomList& own = lists[position];
-    if (own.size() >= axes.size() || !std::equal(own.begin(), own.end(), axes.begin())) return false;
+    if (own.size() >= axes.size() || !std::equal(own.begin(), own.end(), axes.begin()))
+      return false;
     for (size_t later = position + 1; later < lists.size(); ++later) {
       if (!lists[later].empty()) return false;
     }

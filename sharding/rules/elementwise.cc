@@ -7,8 +7,10 @@ namespace {
 std::vector<int> linear_operands(const Function& fn, const Op& op) {
   switch (op.code) {
     case OpCode::kAdd:
-    case OpCode::kSubtract: return {0, 1};
-    case OpCode::kNegate: return {0};
+    case OpCode::kSubtract:
+      return {0, 1};
+    case OpCode::kNegate:
+      return {0};
     case OpCode::kConvert:
       // Between floats; rounding commutes with the sum up to rounding, integers could overflow.
       return is_float(fn.type(op.operands[0]).dtype) && is_float(fn.type(op.results[0]).dtype)
@@ -16,10 +18,12 @@ std::vector<int> linear_operands(const Function& fn, const Op& op) {
                  : std::vector<int>{};
     case OpCode::kMultiply:
       return is_float(fn.type(op.results[0]).dtype) ? std::vector<int>{0, 1} : std::vector<int>{};
-    case OpCode::kDivide: return is_float(fn.type(op.results[0]).dtype) ? std::vector<int>{0}
-                                                                        : std::vector<int>{};
-    case OpCode::kSelect: return {1, 2};
-    default: return {};
+    case OpCode::kDivide:
+      return is_float(fn.type(op.results[0]).dtype) ? std::vector<int>{0} : std::vector<int>{};
+    case OpCode::kSelect:
+      return {1, 2};
+    default:
+      return {};
   }
 }
 

@@ -61,24 +61,37 @@ std::string FactorRule::to_string() const {
 
 std::optional<ReductionKind> reduction_kind(OpCode reducer) {
   switch (reducer) {
-    case OpCode::kAdd: return ReductionKind::kSum;
-    case OpCode::kMaximum: return ReductionKind::kMax;
-    case OpCode::kMinimum: return ReductionKind::kMin;
-    case OpCode::kMultiply: return ReductionKind::kProduct;
-    case OpCode::kAnd: return ReductionKind::kAnd;
-    case OpCode::kOr: return ReductionKind::kOr;
-    default: return std::nullopt;
+    case OpCode::kAdd:
+      return ReductionKind::kSum;
+    case OpCode::kMaximum:
+      return ReductionKind::kMax;
+    case OpCode::kMinimum:
+      return ReductionKind::kMin;
+    case OpCode::kMultiply:
+      return ReductionKind::kProduct;
+    case OpCode::kAnd:
+      return ReductionKind::kAnd;
+    case OpCode::kOr:
+      return ReductionKind::kOr;
+    default:
+      return std::nullopt;
   }
 }
 
 OpCode reducer_opcode(ReductionKind kind, DType) {
   switch (kind) {
-    case ReductionKind::kSum: return OpCode::kAdd;
-    case ReductionKind::kMax: return OpCode::kMaximum;
-    case ReductionKind::kMin: return OpCode::kMinimum;
-    case ReductionKind::kProduct: return OpCode::kMultiply;
-    case ReductionKind::kAnd: return OpCode::kAnd;
-    case ReductionKind::kOr: return OpCode::kOr;
+    case ReductionKind::kSum:
+      return OpCode::kAdd;
+    case ReductionKind::kMax:
+      return OpCode::kMaximum;
+    case ReductionKind::kMin:
+      return OpCode::kMinimum;
+    case ReductionKind::kProduct:
+      return OpCode::kMultiply;
+    case ReductionKind::kAnd:
+      return OpCode::kAnd;
+    case ReductionKind::kOr:
+      return OpCode::kOr;
   }
   return OpCode::kAdd;
 }
@@ -114,17 +127,27 @@ void replicate_rest(const Function& fn, const Op& op, FactorRule& rule) {
 std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
   const Op& op = fn.op(id);
   switch (family_of(op.code)) {
-    case OpFamily::kElementwise: return rules::elementwise(fn, op);
-    case OpFamily::kShape: return rules::shape(fn, op);
-    case OpFamily::kContraction: return rules::contraction(fn, op);
-    case OpFamily::kConvolution: return rules::convolution(fn, op);
-    case OpFamily::kReduction: return rules::reduction(fn, op);
-    case OpFamily::kIndexing: return rules::indexing(fn, op);
-    case OpFamily::kWindow: return rules::window(fn, op);
-    case OpFamily::kOrdering: return rules::ordering(fn, op);
-    case OpFamily::kRandom: return rules::random(fn, op);
+    case OpFamily::kElementwise:
+      return rules::elementwise(fn, op);
+    case OpFamily::kShape:
+      return rules::shape(fn, op);
+    case OpFamily::kContraction:
+      return rules::contraction(fn, op);
+    case OpFamily::kConvolution:
+      return rules::convolution(fn, op);
+    case OpFamily::kReduction:
+      return rules::reduction(fn, op);
+    case OpFamily::kIndexing:
+      return rules::indexing(fn, op);
+    case OpFamily::kWindow:
+      return rules::window(fn, op);
+    case OpFamily::kOrdering:
+      return rules::ordering(fn, op);
+    case OpFamily::kRandom:
+      return rules::random(fn, op);
     case OpFamily::kControlFlow:
-    case OpFamily::kCollective: return std::nullopt;
+    case OpFamily::kCollective:
+      return std::nullopt;
   }
   return std::nullopt;
 }

@@ -16,10 +16,10 @@
 namespace spmd {
 
 enum class FactorKind : uint8_t {
-  kPassThrough,      // blocks of the inputs give blocks of the outputs
-  kReduction,        // blocks of the inputs give partial outputs that `reduction` combines
-  kIndexed,          // a dimension that indices address: blocks give partial outputs (gather) or are
-                     // updated independently (scatter), when indices are made local and masked
+  kPassThrough,  // blocks of the inputs give blocks of the outputs
+  kReduction,    // blocks of the inputs give partial outputs that `reduction` combines
+  kIndexed,      // a dimension that indices address: blocks give partial outputs (gather) or are
+                 // updated independently (scatter), when indices are made local and masked
   kNeedReplication,  // every device needs the whole dimension
 };
 

@@ -86,10 +86,8 @@ void scatter(const Function& fn, const Op& op, FactorRule& rule) {
   const TensorType& operand = fn.type(op.operands[0]);
   const TensorType& indices = fn.type(op.operands[count]);
   const TensorType& updates = fn.type(op.operands[count + 1]);
-  const std::optional<OpCode> reducer =
-      count == 1 ? reducer_of(fn, op.regions[0]) : std::nullopt;
-  const std::optional<ReductionKind> kind =
-      reducer ? reduction_kind(*reducer) : std::nullopt;
+  const std::optional<OpCode> reducer = count == 1 ? reducer_of(fn, op.regions[0]) : std::nullopt;
+  const std::optional<ReductionKind> kind = reducer ? reduction_kind(*reducer) : std::nullopt;
   if (kind) rule.reduction = *kind;
 
   const auto put_all = [&](size_t first, int64_t dim, int factor) {
@@ -147,11 +145,20 @@ void scatter(const Function& fn, const Op& op, FactorRule& rule) {
 FactorRule indexing(const Function& fn, const Op& op) {
   FactorRule rule = empty_rule(fn, op);
   switch (op.code) {
-    case OpCode::kDynamicSlice: dynamic_slice(fn, op, rule); break;
-    case OpCode::kDynamicUpdateSlice: dynamic_update_slice(fn, op, rule); break;
-    case OpCode::kGather: gather(fn, op, rule); break;
-    case OpCode::kScatter: scatter(fn, op, rule); break;
-    default: break;
+    case OpCode::kDynamicSlice:
+      dynamic_slice(fn, op, rule);
+      break;
+    case OpCode::kDynamicUpdateSlice:
+      dynamic_update_slice(fn, op, rule);
+      break;
+    case OpCode::kGather:
+      gather(fn, op, rule);
+      break;
+    case OpCode::kScatter:
+      scatter(fn, op, rule);
+      break;
+    default:
+      break;
   }
   replicate_rest(fn, op, rule);
   return rule;

@@ -6,8 +6,7 @@ namespace spmd::rules {
 FactorRule ordering(const Function& fn, const Op& op) {
   FactorRule rule = empty_rule(fn, op);
   const TensorType& operand = fn.type(op.operands[0]);
-  const int64_t sorted =
-      op.code == OpCode::kSort ? op.as<SortAttrs>().dim : operand.rank() - 1;
+  const int64_t sorted = op.code == OpCode::kSort ? op.as<SortAttrs>().dim : operand.rank() - 1;
   for (int64_t d = 0; d < operand.rank(); ++d) {
     if (d == sorted) continue;
     const int factor = rule.add_factor(operand.dim(d));

@@ -11,8 +11,7 @@ FactorRule reduction(const Function& fn, const Op& op) {
   const TensorType& operand = fn.type(op.operands[0]);
   const size_t count = op.results.size();
   const std::optional<OpCode> reducer = reducer_of(fn, op.regions[0]);
-  const std::optional<ReductionKind> kind =
-      reducer ? reduction_kind(*reducer) : std::nullopt;
+  const std::optional<ReductionKind> kind = reducer ? reduction_kind(*reducer) : std::nullopt;
   int64_t result_dim = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {
     const bool reduced = std::find(dims.begin(), dims.end(), d) != dims.end();

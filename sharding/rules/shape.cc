@@ -100,8 +100,7 @@ void same_dims(const Function& fn, const Op& op, FactorRule& rule, Untouched&& u
 }
 
 void bitcast_convert(const Function& fn, const Op& op, FactorRule& rule) {
-  const int64_t shared =
-      std::min(fn.type(op.operands[0]).rank(), fn.type(op.results[0]).rank());
+  const int64_t shared = std::min(fn.type(op.operands[0]).rank(), fn.type(op.results[0]).rank());
   for (int64_t d = 0; d < shared; ++d) {
     if (fn.type(op.operands[0]).dim(d) != fn.type(op.results[0]).dim(d)) continue;
     const int factor = rule.add_factor(fn.type(op.results[0]).dim(d));
@@ -119,9 +118,15 @@ FactorRule shape(const Function& fn, const Op& op) {
     case OpCode::kIota:
       same_dims(fn, op, rule, [](int64_t) { return true; });
       break;
-    case OpCode::kBroadcastInDim: broadcast_in_dim(fn, op, rule); break;
-    case OpCode::kReshape: reshape(fn, op, rule); break;
-    case OpCode::kTranspose: transpose(fn, op, rule); break;
+    case OpCode::kBroadcastInDim:
+      broadcast_in_dim(fn, op, rule);
+      break;
+    case OpCode::kReshape:
+      reshape(fn, op, rule);
+      break;
+    case OpCode::kTranspose:
+      transpose(fn, op, rule);
+      break;
     case OpCode::kConcatenate:
       same_dims(fn, op, rule, [&](int64_t d) { return d != op.as<ConcatenateAttrs>().dim; });
       break;
@@ -135,9 +140,8 @@ FactorRule shape(const Function& fn, const Op& op) {
     }
     case OpCode::kReverse: {
       const Dims& dims = op.as<ReverseAttrs>().dims;
-      same_dims(fn, op, rule, [&](int64_t d) {
-        return std::find(dims.begin(), dims.end(), d) == dims.end();
-      });
+      same_dims(fn, op, rule,
+                [&](int64_t d) { return std::find(dims.begin(), dims.end(), d) == dims.end(); });
       break;
     }
     case OpCode::kSlice: {
@@ -149,8 +153,11 @@ FactorRule shape(const Function& fn, const Op& op) {
       });
       break;
     }
-    case OpCode::kBitcastConvert: bitcast_convert(fn, op, rule); break;
-    default: break;
+    case OpCode::kBitcastConvert:
+      bitcast_convert(fn, op, rule);
+      break;
+    default:
+      break;
   }
   replicate_rest(fn, op, rule);
   switch (op.code) {
@@ -158,14 +165,19 @@ FactorRule shape(const Function& fn, const Op& op) {
     case OpCode::kReshape:
     case OpCode::kTranspose:
     case OpCode::kReverse:
-    case OpCode::kSlice: rule.linear_operands = {0}; break;
-    case OpCode::kPad: rule.linear_operands = {0, 1}; break;
+    case OpCode::kSlice:
+      rule.linear_operands = {0};
+      break;
+    case OpCode::kPad:
+      rule.linear_operands = {0, 1};
+      break;
     case OpCode::kConcatenate:
       for (size_t i = 0; i < op.operands.size(); ++i) {
         rule.linear_operands.push_back(static_cast<int>(i));
       }
       break;
-    default: break;
+    default:
+      break;
   }
   return rule;
 }

@@ -79,8 +79,7 @@ int64_t digit(const AxisRef& ref, int64_t coordinate, const Mesh& mesh) {
 void set_digit(const AxisRef& ref, int64_t value, std::vector<int64_t>& coordinates,
                const Mesh& mesh) {
   int64_t& coordinate = coordinates[static_cast<size_t>(ref.axis)];
-  const int64_t below =
-      ref.is_full() ? 1 : mesh.axis_size(ref.axis) / (ref.pre * ref.size);
+  const int64_t below = ref.is_full() ? 1 : mesh.axis_size(ref.axis) / (ref.pre * ref.size);
   coordinate += (value - digit(ref, coordinate, mesh)) * below;
 }
 
@@ -90,8 +89,8 @@ int64_t index_along(const AxisList& axes, const std::vector<int64_t>& coordinate
                     const Mesh& mesh) {
   int64_t index = 0;
   for (const AxisRef& ref : axes) {
-    index = index * ref.size_in(mesh) +
-            digit(ref, coordinates[static_cast<size_t>(ref.axis)], mesh);
+    index =
+        index * ref.size_in(mesh) + digit(ref, coordinates[static_cast<size_t>(ref.axis)], mesh);
   }
   return index;
 }

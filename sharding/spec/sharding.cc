@@ -44,12 +44,18 @@ std::string join(const AxisList& axes, const Mesh& mesh) {
 
 const char* name_of(ReductionKind kind) {
   switch (kind) {
-    case ReductionKind::kSum: return "sum";
-    case ReductionKind::kMax: return "max";
-    case ReductionKind::kMin: return "min";
-    case ReductionKind::kProduct: return "mul";
-    case ReductionKind::kAnd: return "and";
-    case ReductionKind::kOr: return "or";
+    case ReductionKind::kSum:
+      return "sum";
+    case ReductionKind::kMax:
+      return "max";
+    case ReductionKind::kMin:
+      return "min";
+    case ReductionKind::kProduct:
+      return "mul";
+    case ReductionKind::kAnd:
+      return "and";
+    case ReductionKind::kOr:
+      return "or";
   }
   return "?";
 }
@@ -107,7 +113,8 @@ void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,
   const auto visit = [&](const AxisList& axes) {
     for (const AxisRef& axis : axes) {
       const int64_t full = mesh.axis_size(axis.axis);
-      if (!axis.is_full() && (axis.pre < 1 || axis.size < 2 || full % (axis.pre * axis.size) != 0)) {
+      if (!axis.is_full() &&
+          (axis.pre < 1 || axis.size < 2 || full % (axis.pre * axis.size) != 0)) {
         throw UserError(place, fmt::format("{} is not a factor of an axis of size {}",
                                            to_string(axis, mesh), full));
       }

@@ -14,8 +14,8 @@ namespace spmd {
 enum class ReductionKind : uint8_t { kSum, kMax, kMin, kProduct, kAnd, kOr };
 
 struct DimSharding {
-  AxisList axes;              // major to minor
-  bool open = false;          // propagation may add further axes
+  AxisList axes;                // major to minor
+  bool open = false;            // propagation may add further axes
   std::optional<int> priority;  // user priority, 0 first
   bool operator==(const DimSharding&) const = default;
 };

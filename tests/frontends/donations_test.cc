@@ -1,6 +1,6 @@
-#include "frontends/frontend.h"
-
 #include <gtest/gtest.h>
+
+#include "frontends/frontend.h"
 
 namespace spmd {
 namespace {

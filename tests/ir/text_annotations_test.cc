@@ -200,15 +200,16 @@ func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   walk(fn, [&](OpId id) { constants += fn.op(id).code == OpCode::kConstant; });
   EXPECT_EQ(constants, 2);
   expect_round_trips(module);
-  EXPECT_EQ(error_of([] {
-              parse(R"(func.func public @main(%a: tensor<8xf32>, %b: tensor<2xf32>) -> tensor<8xf32> {
+  EXPECT_EQ(
+      error_of([] {
+        parse(R"(func.func public @main(%a: tensor<8xf32>, %b: tensor<2xf32>) -> tensor<8xf32> {
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>
   %2 = stablehlo.multiply %1, %b : tensor<2xf32>
   %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<2xf32>) -> tensor<8xf32>
   return %3 : tensor<8xf32>
 })");
-            }),
-            "test.mlir:3: uses a global value where shapes are local");
+      }),
+      "test.mlir:3: uses a global value where shapes are local");
 }
 
 TEST(TextAnnotations, GlobalShapesOfLocalPrograms) {

@@ -178,9 +178,7 @@ class ElementwiseKernel : public Kernel {
   static std::byte* slot(const RunContext& context, const TileIo& io) {
     return context.workspace + io.slot();
   }
-  std::byte* scratch(const RunContext& context) const {
-    return context.workspace + scratch_;
-  }
+  std::byte* scratch(const RunContext& context) const { return context.workspace + scratch_; }
 
   void fill_iota(size_t i, int64_t row, int64_t column, int64_t rows, int64_t columns) {
     const TileProgram::Iota& iota = program_.iotas()[i];

@@ -49,8 +49,9 @@ std::string error_of(const std::string& yaml) {
 TEST(ShardingRules, PatternsAlsoMatchTheNameAsAPath) {
   for (const char* pattern : {"params/attn/kernel", "params.attn.kernel", "attn'..'kernel"}) {
     Module module = transformer();
-    const std::string yaml = std::string("sharding:\n  rules:\n    - {match: \"") + pattern +
-                             "\", spec: [data, model]}\n    - {match: '.*', spec: [], default: true}\n";
+    const std::string yaml =
+        std::string("sharding:\n  rules:\n    - {match: \"") + pattern +
+        "\", spec: [data, model]}\n    - {match: '.*', spec: [], default: true}\n";
     EXPECT_HAS(table(module, yaml), "[{\"data\"}, {\"model\"}]");
   }
 }
