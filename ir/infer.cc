@@ -280,6 +280,24 @@ Types infer_reduce_window(const Types& in, const WindowAttrs& w) {
   return results;
 }
 
+// Sizes of the dimensions of `indices` other than the one that holds index vectors.
+Dims index_batch(const TensorType& indices, int64_t index_vector_dim) {
+  Dims batch;
+  for (int64_t d = 0; d < indices.rank(); ++d) {
+    if (d != index_vector_dim) batch.push_back(indices.dim(d));
+  }
+  return batch;
+}
+
+void require_index_vectors(const TensorType& indices, int64_t index_vector_dim, size_t components) {
+  require(is_integer(indices.dtype), "indices are not integers");
+  require(index_vector_dim >= 0 && index_vector_dim <= indices.rank(),
+          "index_vector_dim is out of range");
+  const int64_t found = index_vector_dim == indices.rank() ? 1 : indices.dim(index_vector_dim);
+  require(found == static_cast<int64_t>(components),
+          fmt::format("index vectors of {} components, expected {}", found, components));
+}
+
 TensorType infer_gather(const Types& in, const GatherAttrs& a) {
   require_count(in, 2);
   const TensorType &operand = in[0], &indices = in[1];
@@ -294,6 +312,17 @@ TensorType infer_gather(const Types& in, const GatherAttrs& a) {
   require(a.index_vector_dim >= 0 && a.index_vector_dim <= indices.rank(),
           "index_vector_dim is out of range");
   require_dims(a.start_indices_batching_dims, indices.rank(), "batching dimension");
+  require_index_vectors(indices, a.index_vector_dim, a.start_index_map.size());
+  for (size_t i = 0; i < a.operand_batching_dims.size(); ++i) {
+    require(a.start_indices_batching_dims[i] != a.index_vector_dim &&
+                operand.dim(a.operand_batching_dims[i]) ==
+                    indices.dim(a.start_indices_batching_dims[i]) &&
+                a.slice_sizes[static_cast<size_t>(a.operand_batching_dims[i])] == 1,
+            "batching dimensions of gather differ in size, or their slices are not 1");
+  }
+  for (int64_t dim : a.collapsed_slice_dims) {
+    require(a.slice_sizes[static_cast<size_t>(dim)] == 1, "a collapsed slice of gather is not 1");
+  }
   Dims batch, window;
   for (int64_t d = 0; d < indices.rank(); ++d) {
     if (d != a.index_vector_dim) batch.push_back(indices.dim(d));
@@ -317,6 +346,49 @@ TensorType infer_gather(const Types& in, const GatherAttrs& a) {
     }
   }
   return result;
+}
+
+Types infer_scatter(const Types& in, const ScatterAttrs& a) {
+  require(in.size() >= 3 && in.size() % 2 == 1, "scatter needs one update per operand");
+  const size_t count = in.size() / 2;
+  const TensorType &operand = in[0], &indices = in[count], &updates = in[count + 1];
+  for (size_t i = 0; i < count; ++i) {
+    require_same_shape(operand, in[i]);
+    require_same_shape(updates, in[count + 1 + i]);
+  }
+  require_index_vectors(indices, a.index_vector_dim, a.scatter_dims_to_operand_dims.size());
+  Dims gone = a.inserted_window_dims;
+  gone.insert(gone.end(), a.input_batching_dims.begin(), a.input_batching_dims.end());
+  require_dims(gone, operand.rank(), "inserted or batching dimension");
+  require_dims(a.scatter_dims_to_operand_dims, operand.rank(),
+               "scatter_dims_to_operand_dims entry");
+  require_dims(a.update_window_dims, updates.rank(), "update window dimension");
+  require_dims(a.scatter_indices_batching_dims, indices.rank(), "batching dimension");
+  require(a.input_batching_dims.size() == a.scatter_indices_batching_dims.size(),
+          "batching dimensions of scatter differ in number");
+  const Dims batch = index_batch(indices, a.index_vector_dim);
+  require(a.update_window_dims.size() + gone.size() == operand.shape.size() &&
+              a.update_window_dims.size() + batch.size() == updates.shape.size(),
+          fmt::format("dimension numbers do not fit {} and updates {}", to_string(operand),
+                      to_string(updates)));
+  size_t next_batch = 0, next_window = 0;
+  for (int64_t d = 0; d < updates.rank(); ++d) {
+    const auto& window = a.update_window_dims;
+    if (std::find(window.begin(), window.end(), d) != window.end()) continue;
+    require(updates.dim(d) == batch[next_batch++], "updates do not match the indices");
+  }
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (std::find(gone.begin(), gone.end(), d) != gone.end()) continue;
+    require(updates.dim(a.update_window_dims[next_window++]) <= operand.dim(d),
+            "an update window is larger than the operand");
+  }
+  for (size_t i = 0; i < a.input_batching_dims.size(); ++i) {
+    require(a.scatter_indices_batching_dims[i] != a.index_vector_dim &&
+                operand.dim(a.input_batching_dims[i]) ==
+                    indices.dim(a.scatter_indices_batching_dims[i]),
+            "batching dimensions of scatter differ in size");
+  }
+  return Types(in.begin(), in.begin() + static_cast<ptrdiff_t>(count));
 }
 
 Types infer_indexing(OpCode code, const Types& in, const Attrs& attrs) {
@@ -343,10 +415,8 @@ Types infer_indexing(OpCode code, const Types& in, const Attrs& attrs) {
       return {in[0]};
     case OpCode::kGather:
       return {infer_gather(in, std::get<GatherAttrs>(attrs))};
-    case OpCode::kScatter: {
-      require(in.size() >= 3 && in.size() % 2 == 1, "scatter needs one update per operand");
-      return Types(in.begin(), in.begin() + static_cast<ptrdiff_t>(in.size() / 2));
-    }
+    case OpCode::kScatter:
+      return infer_scatter(in, std::get<ScatterAttrs>(attrs));
     default:
       SPMD_UNREACHABLE("not an indexing op: {}", name_of(code));
   }

@@ -69,6 +69,7 @@ class FunctionVerifier {
   std::string place() const { return fmt::format("{}: @{}", module_.source, fn_.name()); }
 
   void check_aliases() const {
+    std::vector<bool> replaces(fn_.results().size(), false);
     for (size_t i = 0; i < fn_.argument_info.size(); ++i) {
       const int result = fn_.argument_info[i].aliased_result;
       if (result < 0) continue;
@@ -76,6 +77,11 @@ class FunctionVerifier {
         throw UserError(place(), fmt::format("argument {} is replaced by result {}, there are {}",
                                              i, result, fn_.results().size()));
       }
+      if (replaces[static_cast<size_t>(result)]) {
+        throw UserError(place(), fmt::format("result {} replaces two arguments", result),
+                        "a result can take the place of one donated argument only");
+      }
+      replaces[static_cast<size_t>(result)] = true;
       const TensorType& argument = fn_.type(fn_.arguments()[i]);
       const TensorType& replaced = fn_.type(fn_.results()[static_cast<size_t>(result)]);
       if (argument != replaced) {
@@ -303,6 +309,39 @@ class FunctionVerifier {
         attrs.out_shardings.size() != op.results.size() ||
         fn_.block(op.regions[0]).args.size() != op.operands.size()) {
       fail(id, "needs one sharding per operand and result, one region argument per operand");
+    }
+    const std::vector<ValueId>& args = fn_.block(op.regions[0]).args;
+    const std::vector<ValueId>& inner = fn_.op(fn_.terminator(op.regions[0])).operands;
+    if (inner.size() != op.results.size()) fail(id, "the region returns another number of values");
+    for (size_t i = 0; i < args.size(); ++i) {
+      check_manual_type(id, op.operands[i], args[i], attrs.in_shardings[i], attrs.manual_axes);
+    }
+    for (size_t i = 0; i < inner.size(); ++i) {
+      check_manual_type(id, op.results[i], inner[i], attrs.out_shardings[i], attrs.manual_axes);
+    }
+  }
+
+  // Inside, a dimension is as long as its shards along the manual axes.
+  void check_manual_type(OpId id, ValueId outer, ValueId inner, const Sharding& sharding,
+                         const AxisList& manual_axes) {
+    TensorType expected = fn_.type(outer);
+    check_sharding(sharding, expected.rank(), module_.mesh, place());
+    for (size_t d = 0; d < expected.shape.size(); ++d) {
+      for (const AxisRef& axis : sharding.dims[d].axes) {
+        const bool manual =
+            std::any_of(manual_axes.begin(), manual_axes.end(),
+                        [&](const AxisRef& other) { return overlaps(axis, other, module_.mesh); });
+        const int64_t shards = manual ? axis.size_in(module_.mesh) : 1;
+        if (expected.shape[d] % shards != 0) {
+          fail(id, fmt::format("dimension {} of {} does not divide into {} manual shards", d,
+                               to_string(fn_.type(outer)), shards));
+        }
+        expected.shape[d] /= shards;
+      }
+    }
+    if (fn_.type(inner) != expected) {
+      fail(id, fmt::format("{} is {} inside, expected {}", to_string(fn_.type(outer)),
+                           to_string(fn_.type(inner)), to_string(expected)));
     }
   }
 

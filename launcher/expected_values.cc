@@ -17,6 +17,10 @@ ExpectedValues::ExpectedValues(const std::string& path, const std::string& toler
 }
 
 void ExpectedValues::bind_metrics(const std::vector<std::string>& metrics, int64_t steps) {
+  if (tensors_.empty()) {
+    throw UserError(path_, "holds no tensors to compare with",
+                    "give metrics (one number a step) or state tensors by their names");
+  }
   for (const std::string& metric : metrics) {
     const auto it = std::find(tensors_.begin(), tensors_.end(), metric);
     of_metric_.push_back(it == tensors_.end() ? "" : metric);

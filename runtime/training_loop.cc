@@ -78,6 +78,10 @@ void TrainingLoop::check_batches() {
           "give more batches or ask for fewer steps");
     available = std::min(available.value_or(shape[0]), shape[0]);
   }
+  if (available == 0) {
+    throw UserError(run_.batches.front().source, "holds no batches: its leading dimension is 0",
+                    "give at least one batch: the leading dimension counts the steps");
+  }
   if (run_.steps < 0) run_.steps = available.value_or(1);
 }
 

@@ -73,8 +73,17 @@ ValueId create_local_gather(LocalOp& local) {
   auto& attrs = std::get<GatherAttrs>(local.attrs);
   const TensorType operand = local.global.type(local.op.operands[0]);
   const TensorType local_operand = fn.type(local.operands[0]);
+  const auto contains = [](const Dims& dims, int64_t dim) {
+    return std::find(dims.begin(), dims.end(), dim) != dims.end();
+  };
   for (size_t d = 0; d < attrs.slice_sizes.size(); ++d) {
-    if (attrs.slice_sizes[d] == operand.shape[d]) attrs.slice_sizes[d] = local_operand.shape[d];
+    // Slices that span the operand span it still; those of one element stay one element.
+    const auto dim = static_cast<int64_t>(d);
+    const bool single =
+        contains(attrs.collapsed_slice_dims, dim) || contains(attrs.operand_batching_dims, dim);
+    if (!single && attrs.slice_sizes[d] == operand.shape[d]) {
+      attrs.slice_sizes[d] = local_operand.shape[d];
+    }
   }
   const Dims map = attrs.start_index_map;
   if (!any_sharded(local, map)) {

@@ -47,6 +47,7 @@ class RuleApplication {
   }
 
   std::vector<ParameterSharding> run() {
+    check_axes();
     if (rules_.constraints == ShardingRules::Constraints::kDrop) drop_file_shardings();
     bind_inputs();
     std::vector<ParameterSharding> table;
@@ -58,6 +59,15 @@ class RuleApplication {
 
  private:
   const Value& argument(size_t i) const { return fn_.value(fn_.arguments()[i]); }
+
+  // Also of rules that no parameter comes to need.
+  void check_axes() const {
+    for (const auto& rule : rules_.rules) {
+      for (const auto& dim : rule.spec) {
+        for (const std::string& name : dim) find_axis(name, rule.place);
+      }
+    }
+  }
 
   void drop_file_shardings() {
     for (const auto& fn : module_.functions()) {

@@ -187,7 +187,7 @@ TEST(TextAnnotations, ModulesInGenericForm) {
 
 TEST(TextAnnotations, ManualRegionsTakeInConstants) {
   const Module module = parse(R"(
-func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+func.func public @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   %c = stablehlo.constant dense<2.0> : tensor<f32>
   %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<2xf32>
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>

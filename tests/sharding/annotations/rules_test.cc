@@ -46,6 +46,12 @@ std::string error_of(const std::string& yaml) {
   return "no error";
 }
 
+TEST(ShardingRules, AxesAreCheckedInRulesThatNothingNeeds) {
+  EXPECT_HAS(error_of("sharding:\n  rules:\n    - {match: '.*', spec: []}\n"
+                      "    - {match: '.*', spec: [modle], default: true}\n"),
+             "has no axis \"modle\"");
+}
+
 TEST(ShardingRules, PatternsAlsoMatchTheNameAsAPath) {
   for (const char* pattern : {"params/attn/kernel", "params.attn.kernel", "attn'..'kernel"}) {
     Module module = transformer();
