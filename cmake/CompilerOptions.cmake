@@ -48,13 +48,13 @@ if(SPMD_SANITIZE)
   add_link_options(-fsanitize=${SPMD_SANITIZE})
 endif()
 
-# Build speed. Paths relative to the source tree let build folders share ccache's entries.
+# Build speed. No CCACHE_BASEDIR: a precompiled header names the files it was made of, so the objects
+# of one checkout must not serve another.
 option(SPMD_CCACHE "Use ccache when it is installed" ON)
 find_program(SPMD_CCACHE_PROGRAM ccache)
 if(SPMD_CCACHE AND SPMD_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-          CCACHE_SLOPPINESS=pch_defines,time_macros ${SPMD_CCACHE_PROGRAM})
+      env CCACHE_SLOPPINESS=pch_defines,time_macros ${SPMD_CCACHE_PROGRAM})
 endif()
 # Precompiled headers: half of a file's time is reading the same headers again.
 option(SPMD_PCH "Precompile common headers" ON)
