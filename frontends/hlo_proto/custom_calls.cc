@@ -67,20 +67,21 @@ void unary(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, {emitter.operand(0)});
 }
 
-constexpr Handler kHandlers[] = {
-    {"Sharding", sharding},
-    {"TopK", top_k},
-    {"annotate_device_placement", pass_through},
-    {"chlo.top_k", top_k},
-    {"mhlo.erf", unary, OpCode::kErf},
-    {"mhlo.topk", top_k},
-    {"xla.sdy.FuncResultSharding", pass_through},
-    {"xla.sdy.PropagationBarrier", pass_through},
-    {"xla.sdy.ShardingGroup", pass_through},
-};
-
 }  // namespace
 
-std::span<const Handler> custom_call_handlers() { return kHandlers; }
+std::span<const Handler> custom_call_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"Sharding", sharding},
+      {"TopK", top_k},
+      {"annotate_device_placement", pass_through},
+      {"chlo.top_k", top_k},
+      {"mhlo.erf", unary, OpCode::kErf},
+      {"mhlo.topk", top_k},
+      {"xla.sdy.FuncResultSharding", pass_through},
+      {"xla.sdy.PropagationBarrier", pass_through},
+      {"xla.sdy.ShardingGroup", pass_through},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto
