@@ -30,6 +30,11 @@ std::optional<DType> dtype_named(std::string_view name) {
 
 int64_t byte_size(DType dtype) { return kRows[static_cast<size_t>(dtype)].bytes; }
 
+int bit_width(DType dtype) {
+  if (dtype == DType::kS4 || dtype == DType::kU4) return 4;
+  return static_cast<int>(8 * byte_size(dtype));
+}
+
 DTypeKind kind_of(DType dtype) { return kRows[static_cast<size_t>(dtype)].kind; }
 
 DType accumulation_type(DType dtype) {

@@ -43,6 +43,8 @@ std::string_view name_of(DType dtype);
 std::optional<DType> dtype_named(std::string_view name);
 // Bytes of one stored element.
 int64_t byte_size(DType dtype);
+// Bits of an element as the program sees it: 4 for the types stored a byte each.
+int bit_width(DType dtype);
 DTypeKind kind_of(DType dtype);
 
 inline bool is_float(DType d) { return kind_of(d) == DTypeKind::kFloat; }

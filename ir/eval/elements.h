@@ -69,12 +69,6 @@ inline constexpr bool is_complex_v = false;
 template <typename T>
 inline constexpr bool is_complex_v<std::complex<T>> = true;
 
-// Bits of an element as the program sees it: 4 for the types stored a byte each.
-inline int bit_width(DType dtype) {
-  if (dtype == DType::kS4 || dtype == DType::kU4) return 4;
-  return static_cast<int>(8 * byte_size(dtype));
-}
-
 // Wraps an integer computed in a byte to the four bits of its type; identity for other types.
 template <typename T>
 T wrap_to(DType dtype, T value) {
