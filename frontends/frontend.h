@@ -8,10 +8,10 @@
 
 namespace spmd {
 
-// Reads and verifies a program: StableHLO text, XLA's HloModuleProto (bare, in an HloProto or in an
-// HloSnapshot), or spmd's own module file, each also gzipped. The format is recognised by content;
-// names and extensions mean nothing. Throws UserError with place, fact and remedy for what cannot
-// be read, formats that are recognised but not supported among them.
+// Reads and verifies a program: StableHLO text, HLO text, XLA's HloModuleProto (bare, in an
+// HloProto or in an HloSnapshot), or spmd's own module file, each also gzipped. The format is
+// recognised by content; names and extensions mean nothing. Throws UserError with place, fact and
+// remedy for what cannot be read, formats that are recognised but not supported among them.
 Module import_file(const std::string& path);
 
 // The same from memory; `source` names the bytes in messages.

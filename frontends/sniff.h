@@ -7,6 +7,7 @@ namespace spmd {
 
 enum class Format {
   kStableHloText,
+  kHloText,
   kHloModuleProto,
   kHloProto,
   kHloSnapshot,
@@ -16,7 +17,6 @@ enum class Format {
   kJaxExport,
   kOnnx,
   kZip,
-  kHloText,
   kSafetensors,
   kNumpy,
   kPickle,

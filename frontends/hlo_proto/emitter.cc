@@ -12,11 +12,13 @@ constexpr int kMaxDepth = 100;
 
 }  // namespace
 
-ModuleContext::ModuleContext(const hlo::HloModuleProto& proto, const std::string& source_name)
+ModuleContext::ModuleContext(const hlo::HloModuleProto& proto, const std::string& source_name,
+                             const HloImportOptions& options)
     : source(source_name),
-      computations(proto, source),
-      shardings(proto, computations, source),
-      locations(proto) {}
+      places{source, options.places},
+      computations(proto, places),
+      shardings(proto, computations, source, options.num_devices),
+      locations(proto, places) {}
 
 int ModuleContext::function_of(const Computation& computation) {
   const auto [found, added] = functions_.emplace(computation.position, 0);
@@ -32,11 +34,18 @@ int ModuleContext::function_of(const Computation& computation) {
 }
 
 std::string ModuleContext::place(const Instruction& instruction) {
-  std::string text = fmt::format("{}: {} \"{}\"", source, instruction.opcode(), instruction.name());
+  std::string text = places.of(instruction);
   if (const LocationRef location = locations.find(instruction.metadata())) {
     text += fmt::format(" at {}", location->to_string());
   }
   return text;
+}
+
+std::string ModuleContext::place_of_op(const Function& fn, OpId op) {
+  const std::vector<const Instruction*>& instructions = instructions_of_ops[&fn];
+  const size_t number = index_of(op);
+  const bool known = number < instructions.size() && instructions[number] != nullptr;
+  return known ? place(*instructions[number]) : std::string();
 }
 
 void ModuleContext::fail(const Instruction& instruction, const std::string& fact,
@@ -92,7 +101,17 @@ void Emitter::emit(int number) {
   }
   const Handler* handler = find_handler(instruction.opcode());
   SPMD_CHECK(handler != nullptr, "{} passed check_supported", instruction.opcode());
+  const size_t first = function().num_op_ids();
   handler->emit(*this, instruction, handler->code);
+  remember(instruction, first);
+}
+
+void Emitter::remember(const Instruction& instruction, size_t first) {
+  std::vector<const Instruction*>& instructions = context_.instructions_of_ops[&function()];
+  instructions.resize(function().num_op_ids(), nullptr);
+  for (size_t i = first; i < instructions.size(); ++i) {
+    if (instructions[i] == nullptr) instructions[i] = &instruction;
+  }
 }
 
 ValueId Emitter::checked(ValueId value) const {

@@ -44,8 +44,9 @@ void fill_private(ModuleContext& context, const Computation& computation) {
 }  // namespace
 }  // namespace hlo_proto
 
-Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source) {
-  hlo_proto::ModuleContext context(proto, source);
+Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source,
+                  const HloImportOptions& options) {
+  hlo_proto::ModuleContext context(proto, source, options);
   hlo_proto::check_supported(context);
   if (!proto.name().empty()) context.module.name = proto.name();
   context.module.source = source;
@@ -58,7 +59,7 @@ Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source) {
     hlo_proto::fill_private(context, *next);
   }
   if (context.has_spmd_borders) raise_manual_regions(context.module);
-  verify(context.module);
+  verify(context.module, [&](const Function& fn, OpId op) { return context.place_of_op(fn, op); });
   return std::move(context.module);
 }
 

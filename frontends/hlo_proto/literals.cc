@@ -26,6 +26,16 @@ Bytes from_bytes(const std::string& elements) {
   return Bytes(data, data + elements.size());
 }
 
+// Elements of four bits, one a byte; `sign` is the bit of the sign.
+Bytes from_low_halves(const std::string& elements, int sign) {
+  Bytes bytes = from_bytes(elements);
+  for (std::byte& byte : bytes) {
+    const int half = std::to_integer<int>(byte) & 0x0f;
+    byte = static_cast<std::byte>((half ^ sign) - sign);
+  }
+  return bytes;
+}
+
 Bytes stored_elements(const hlo::LiteralProto& proto, DType dtype, const std::string& place) {
   switch (dtype) {
     case DType::kBool:
@@ -63,12 +73,13 @@ Bytes stored_elements(const hlo::LiteralProto& proto, DType dtype, const std::st
     case DType::kC128:
       return from_repeated<double>(proto.c128s());
     case DType::kS4:
+      return from_low_halves(proto.s4s(), 8);
     case DType::kU4:
+      return from_low_halves(proto.u4s(), 0);
     case DType::kToken:
       break;
   }
-  throw UserError(place, fmt::format("constants of type {} are not supported", name_of(dtype)),
-                  "convert a constant of type i8 instead");
+  throw UserError(place, fmt::format("constants of type {} are not supported", name_of(dtype)));
 }
 
 bool is_row_major(const hlo::LayoutProto& layout) {
@@ -136,6 +147,23 @@ Literal literal_from(const hlo::LiteralProto& proto, const std::string& place) {
     elements = to_row_major(elements, type, layout);
   }
   return Literal(type, std::move(elements));
+}
+
+void append_literals(const hlo::LiteralProto& proto, const std::string& place,
+                     std::vector<Literal>& leaves) {
+  if (proto.shape().element_type() != hlo::TUPLE) {
+    leaves.push_back(literal_from(proto, place));
+    return;
+  }
+  if (proto.tuple_literals_size() != proto.shape().tuple_shapes_size()) {
+    throw UserError(place,
+                    fmt::format("the tuple holds {} values, expected {}",
+                                proto.tuple_literals_size(), proto.shape().tuple_shapes_size()),
+                    "the file is damaged: export it again");
+  }
+  for (const hlo::LiteralProto& element : proto.tuple_literals()) {
+    append_literals(element, place, leaves);
+  }
 }
 
 }  // namespace spmd::hlo_proto

@@ -7,6 +7,7 @@
 
 #include "frontends/hlo_proto/hlo.pb.h"
 #include "frontends/hlo_proto/import.h"
+#include "frontends/hlo_proto/literals.h"
 #include "frontends/wire.h"
 #include "support/error.h"
 
@@ -40,13 +41,26 @@ Message& parse(google::protobuf::Arena& arena, std::string_view bytes, const std
   return *message;
 }
 
+void check_message_size(std::string_view bytes, const std::string& source) {
+  if (bytes.size() <= INT32_MAX) return;
+  throw UserError(source, "the HLO module is larger than 2 GiB",
+                  "export the program with its weights as arguments, not as constants");
+}
+
+template <typename Literals>
+std::vector<Literal> arguments_from(const Literals& protos, const std::string& source) {
+  std::vector<Literal> arguments;
+  for (int i = 0; i < protos.size(); ++i) {
+    hlo_proto::append_literals(protos[i], fmt::format("{}: recorded argument {}", source, i),
+                               arguments);
+  }
+  return arguments;
+}
+
 }  // namespace
 
 Module read_hlo(std::string_view bytes, HloContainer container, const std::string& source) {
-  if (bytes.size() > INT32_MAX) {
-    throw UserError(source, "the HLO module is larger than 2 GiB",
-                    "export the program with its weights as arguments, not as constants");
-  }
+  check_message_size(bytes, source);
   google::protobuf::Arena arena;
   switch (container) {
     case HloContainer::kModule:
@@ -57,6 +71,25 @@ Module read_hlo(std::string_view bytes, HloContainer container, const std::strin
       return import_hlo(parse<hlo::HloSnapshot>(arena, bytes, source).hlo().hlo_module(), source);
   }
   SPMD_UNREACHABLE("container {}", static_cast<int>(container));
+}
+
+std::optional<RecordedRun> read_hlo_run(std::string_view bytes, HloContainer container,
+                                        const std::string& source) {
+  check_message_size(bytes, source);
+  google::protobuf::Arena arena;
+  if (container == HloContainer::kSnapshot) {
+    const auto& snapshot = parse<hlo::HloSnapshot>(arena, bytes, source);
+    RecordedRun run{arguments_from(snapshot.arguments(), source), std::nullopt};
+    if (snapshot.has_result()) {
+      hlo_proto::append_literals(snapshot.result(), source + ": recorded result",
+                                 run.results.emplace());
+    }
+    return run;
+  }
+  if (container != HloContainer::kProto) return std::nullopt;
+  const auto& snapshot = parse<hlo::HloUnoptimizedSnapshot>(arena, bytes, source);
+  if (snapshot.partitions_size() != 1) return std::nullopt;
+  return RecordedRun{arguments_from(snapshot.partitions(0).arguments(), source), std::nullopt};
 }
 
 }  // namespace spmd
