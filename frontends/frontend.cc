@@ -9,9 +9,23 @@
 #include "frontends/sniff.h"
 #include "ir/serialize.h"
 #include "ir/text.h"
+#include "support/remedy.h"
 
 namespace spmd {
 namespace {
+
+// What to do about faults that readers have no better advice for.
+constexpr const char* kMendText =
+    "mend the text there, or export it again: jax.jit(f).lower(...).as_text()";
+constexpr const char* kMendHloText =
+    "mend the text there, or export it again: jax.jit(f).lower(...).as_text(\"hlo\")";
+constexpr const char* kExportProto =
+    "export the file again: lower(...).compiler_ir(\"hlo\").as_serialized_hlo_module_proto()";
+constexpr const char* kWriteModule = "write the file again: spmd-opt PROGRAM --emit proto -o FILE";
+
+Module import_hlo_proto(std::string_view bytes, HloContainer container, const std::string& source) {
+  return with_remedy(kExportProto, [&] { return read_hlo(bytes, container, source); });
+}
 
 // Without the byte order mark that some editors put first.
 std::string_view without_mark(std::string_view text) {
@@ -20,19 +34,22 @@ std::string_view without_mark(std::string_view text) {
 }
 
 Module import_plain(std::string_view bytes, const std::string& source) {
-  if (is_serialized_module(bytes)) return deserialize(bytes, source);
+  if (is_serialized_module(bytes)) {
+    return with_remedy(kWriteModule, [&] { return deserialize(bytes, source); });
+  }
   const Format format = sniff(bytes);
   switch (format) {
     case Format::kStableHloText:
-      return parse_stablehlo(without_mark(bytes), source);
+      return with_remedy(kMendText, [&] { return parse_stablehlo(without_mark(bytes), source); });
     case Format::kHloText:
-      return import_hlo_text(without_mark(bytes), source);
+      return with_remedy(kMendHloText,
+                         [&] { return import_hlo_text(without_mark(bytes), source); });
     case Format::kHloModuleProto:
-      return read_hlo(bytes, HloContainer::kModule, source);
+      return import_hlo_proto(bytes, HloContainer::kModule, source);
     case Format::kHloProto:
-      return read_hlo(bytes, HloContainer::kProto, source);
+      return import_hlo_proto(bytes, HloContainer::kProto, source);
     case Format::kHloSnapshot:
-      return read_hlo(bytes, HloContainer::kSnapshot, source);
+      return import_hlo_proto(bytes, HloContainer::kSnapshot, source);
     default:
       refuse(format, source);
   }

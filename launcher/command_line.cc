@@ -1,6 +1,7 @@
 #include "launcher/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 #include "launcher/exit_codes.h"
 #include "support/error.h"
@@ -48,6 +49,32 @@ shardings, collectives with their bytes, memory per rank, predicted time.
   --verbose           the compiler's passes and remarks, full tables
 )";
 
+// An integer of at least 1 and at most `most`.
+CLI::Validator count_of(const char* what, int64_t most) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool whole = error == std::errc() && end == text.data() + text.size();
+        if (whole && value >= 1 && value <= most) return "";
+        return fmt::format(
+            "found \"{}\", expected a number of {} of at least 1{}\n  for example: 4", text, what,
+            whole && value > 1 ? fmt::format(" and at most {}", most) : "");
+      },
+      "");
+}
+
+// The only word that is known so far.
+CLI::Validator only(const char* word) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        if (text == word) return std::string();
+        return fmt::format("found \"{}\", expected {}\n  nothing else is known here yet", text,
+                           word);
+      },
+      "");
+}
+
 void add_shared(CLI::App& app, CommandLine& line) {
   // Said twice, the last one holds, so that scripts can add to a command line.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -59,7 +86,7 @@ void add_shared(CLI::App& app, CommandLine& line) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--mesh", line.mesh);
-  app.add_option("--ranks", line.ranks)->check(CLI::Range(1, 1 << 24));
+  app.add_option("--ranks", line.ranks)->check(count_of("ranks", 1 << 24));
   app.add_flag("--verbose", line.verbose);
   app.add_flag("--print-config", line.print_config);
 }
@@ -68,9 +95,9 @@ void add_run(CLI::App& app, CommandLine& line) {
   app.add_option("--state", line.state);
   app.add_option_function<std::string>("--init",
                                        [&](const std::string&) { line.random_init = true; })
-      ->check(CLI::IsMember({"random"}));
+      ->check(only("random"));
   app.add_option("--batches", line.batches);
-  app.add_option("--steps", line.steps)->check(CLI::Range(int64_t{1}, int64_t{1} << 50));
+  app.add_option("--steps", line.steps)->check(count_of("steps", int64_t{1} << 50));
   app.add_option("--out", line.out);
   app.add_option("--report", line.report);
   app.add_option("--check", line.expected);
@@ -80,7 +107,7 @@ void add_run(CLI::App& app, CommandLine& line) {
                                        [](const std::string&) {
                                          // One device so far, and the default.
                                        })
-      ->check(CLI::IsMember({"cpu"}));
+      ->check(only("cpu"));
   app.add_flag("--version");
 }
 
@@ -121,6 +148,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   };
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    return mistake(text.substr(0, text.find(':')) + ": expected one value after it");
   } catch (const CLI::ParseError& error) {
     return mistake(error.what());
   }
@@ -130,6 +160,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   if (app.count("--version") > 0) return stop(kOk, "spmd 0.1.0\n");
   if (!app.remaining(true).empty()) return mistake(unknown_arguments(checks ? check : app));
   if (line.model.empty()) return mistake("no program given: expected a MODEL file");
+  if (!line.tolerances.empty() && line.expected.empty()) {
+    return mistake("--tolerances: there is nothing to compare\n  pass --check FILE too");
+  }
   if (checks) line.command = CommandLine::Command::kCheck;
   return parsed;
 }

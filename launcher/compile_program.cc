@@ -24,6 +24,12 @@ bool is_plan(std::string_view bytes) {
   return bytes.substr(0, 5) == "\x0dSPLN";
 }
 
+void check_plan_options(const std::string& path, const RunConfig& config) {
+  if (!config.mesh && !config.sharding) return;
+  throw UserError(path, "a compiled Plan keeps its mesh and shardings",
+                  "leave out --mesh and sharding rules, or compile the program again");
+}
+
 void place_program(Module& module, const Mesh& mesh, const RunConfig& config) {
   set_mesh(module, mesh);
   if (config.sharding) apply_rules(module, *config.sharding);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launcher/config.h"
+#include "runtime/binding.h"
 #include "runtime/io/tensor_source.h"
 #include "runtime/training_loop.h"
 
@@ -34,14 +35,21 @@ class Inputs {
  private:
   void bind_state(const std::string& path);
   void bind_batches(const std::string& path);
+  std::vector<int> takers_of_state() const;
+  NameBinding bind(const std::vector<int>& arguments, TensorSource& source, size_t leading) const;
+  void note_binding(const std::string& path, const NameBinding& binding,
+                    const std::vector<int>& arguments, const std::vector<std::string>& tensors);
   void draw_missing();
   void check_complete(const RunConfig& config) const;
+  [[noreturn]] void report_missing(const std::vector<int>& arguments, const char* flag,
+                                   const std::optional<std::string>& file,
+                                   const std::vector<std::string>& unused) const;
   std::vector<int> unbound() const;
 
   const plan::Plan& plan_;
   std::vector<bool> bound_;
   std::vector<std::unique_ptr<TensorSource>> sources_;
-  std::vector<std::string> unused_state_;  // tensors of the state file that no argument takes
+  std::vector<std::string> unused_state_, unused_batches_;  // tensors that no argument takes
   std::map<int, std::string> state_names_;
   std::vector<std::string> notes_;
   std::list<Tensor> drawn_;

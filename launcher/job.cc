@@ -18,18 +18,14 @@ void check_outputs(const RunConfig& config, const CommandLine& line) {
   if (!line.save_plan.empty()) check_writable(line.save_plan);
 }
 
-// A Plan is complete: nothing can be changed about its placement any more.
-void check_plan_options(const plan::Plan& plan, const std::string& path, const RunConfig& config,
-                        int ranks) {
-  if (config.mesh || config.sharding) {
-    throw UserError(path, "a compiled Plan keeps its mesh and shardings",
-                    "leave out --mesh and sharding rules, or compile the program again");
-  }
+void check_ranks_of_plan(const plan::Plan& plan, const std::string& path, int ranks) {
   int64_t devices = 1;
   for (const plan::MeshAxis& axis : plan.mesh()) devices *= axis.size();
   if (devices != ranks) {
     throw UserError(
-        path, fmt::format("the Plan is for {} ranks, but there are {}", devices, ranks),
+        path,
+        fmt::format("the Plan is for {} rank{}, but there {} {}", devices, devices == 1 ? "" : "s",
+                    ranks == 1 ? "is" : "are", ranks),
         fmt::format("start {} ranks: mpirun -n {}, or --ranks {}", devices, devices, devices));
   }
 }
@@ -60,7 +56,10 @@ class Preparation {
     });
     const int ranks = communicator_.size();
     phase(kUsageError, [&] {
-      if (is_plan(bytes)) return check_plan_options(job.plan, line_.model, config_, ranks);
+      if (is_plan(bytes)) {
+        check_plan_options(line_.model, config_);
+        return check_ranks_of_plan(job.plan, line_.model, ranks);
+      }
       place_program(module, choose_mesh(module, config_.mesh, ranks, launch_), config_);
     });
     phase(kFileError, [&] {

@@ -23,7 +23,8 @@ nlohmann::ordered_json report_of_plan(const plan::Plan& plan);
 void add_remarks(nlohmann::ordered_json& report, const std::vector<Remark>& remarks);
 
 // Adds what rank 0 measured: each step, and per collective the milliseconds per step.
-// `memory_bytes` is the most that any rank held.
+// `memory_bytes` is the most that any rank held; what the Plan does not know of it, kernels'
+// workspace, becomes a part of the memory of its own.
 void add_measurements(nlohmann::ordered_json& report, const std::vector<StepTiming>& steps,
                       const std::deque<CollectiveRecord>& collectives, int64_t memory_bytes);
 

@@ -31,12 +31,13 @@ std::string head(const Json& report) {
   lines += fmt::format("mesh          {}, {} rank{}\n", mesh_text(report["mesh"]), ranks,
                        ranks == 1 ? "" : "s");
   lines += fmt::format("compiled in   {:.0f} ms\n", report["compile_ms"].get<double>());
+  const bool ran = memory.contains("workspace_bytes");
   lines += fmt::format(
-      "memory/rank   {}: state {}, inputs {}, results {}, constants {}, "
-      "temporaries {}\n",
+      "memory/rank   {}: state {}, inputs {}, results {}, constants {}, temporaries {}, {}\n",
       bytes(report["peak_memory_bytes"]), bytes(memory["state_bytes"]),
       bytes(memory["input_bytes"]), bytes(memory["result_bytes"]), bytes(memory["constant_bytes"]),
-      bytes(memory["temporary_bytes"]));
+      bytes(memory["temporary_bytes"]),
+      ran ? "kernels " + bytes(memory["workspace_bytes"]) : "kernels' workspace not counted");
   lines += fmt::format("sent/rank     {} bytes a step\n", count(report["bytes_sent_per_step"]));
   lines +=
       fmt::format("work/rank     {:.4g} FLOPs a step, {:.3f} of an equal share\n",

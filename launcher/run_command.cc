@@ -1,5 +1,7 @@
 #include "launcher/run_command.h"
 
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -11,7 +13,10 @@
 #include "launcher/output_file.h"
 #include "launcher/progress_log.h"
 #include "launcher/report.h"
+#include "runtime/io/mapped_file.h"
 #include "support/error.h"
+#include "support/names.h"
+#include "support/remedy.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -31,7 +36,11 @@ class Session {
     compare();
     report();
     if (check_failed_) {
-      throw Failed(kCheckFailed, fmt::format("{}: the run gave other numbers", line_.expected));
+      throw Failed(
+          kCheckFailed,
+          fmt::format("{}: the run gave other numbers\n"
+                      "  the table says which; --tolerances FILE allows larger differences",
+                      line_.expected));
     }
   }
 
@@ -41,7 +50,8 @@ class Session {
   // Whatever can be wrong is found here, before the first step.
   void prepare() {
     together(communicator_, kFileError, [&] {
-      executor_.emplace(job_.plan, communicator_);
+      with_remedy("express the program without it, on the CPU",
+                  [&] { executor_.emplace(job_.plan, communicator_); });
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
       inputs_.emplace(job_.plan, job_.config, line_.random_init);
@@ -67,13 +77,28 @@ class Session {
                communicator_.size(), communicator_.size() == 1 ? "" : "s", statistics.compile_ms(),
                with_thousands(statistics.bytes_sent_per_step()));
     for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", note);
+    note_unnamed_metrics();
     std::fflush(stdout);
+  }
+
+  void note_unnamed_metrics() const {
+    std::vector<std::string> unnamed;
+    for (const std::string& metric : metrics_) {
+      if (is_place_only(metric)) unnamed.push_back(metric);
+    }
+    if (unnamed.empty()) return;
+    fmt::print(
+        "note: {}: names these metrics by their places only: {}; StableHLO text of a step that "
+        "returns them in a dict has names\n",
+        job_.plan.source(), fmt::join(unnamed, ", "));
   }
 
   // A failure in here is one rank's own: the others wait for it in a collective, or will.
   void train() {
     try {
       loop_->run();
+    } catch (const OutputError&) {
+      throw;
     } catch (const UserError& error) {
       const std::string text = error.what();
       if (communicator_.size() == 1 || text.rfind("rank ", 0) == 0) throw;
@@ -109,7 +134,14 @@ class Session {
     // All ranks end with the exit code that rank 0 finds.
     std::string verdict = comparison.passed() ? "passed" : "failed";
     communicator_.broadcast(verdict, 0, "the outcome of --check");
+    if (expected_) comparison.state_skipped = expected_->state_skipped();
     if (is_root()) fmt::print("{}", to_string(comparison, line_.expected));
+    if (!comparison.state_skipped.empty()) {
+      fmt::print(stderr,
+                 "spmd-run: warning: {}: the state was not compared: {}\n"
+                 "  run as many steps to compare it\n",
+                 line_.expected, comparison.state_skipped);
+    }
     comparison_ = std::move(comparison);
     check_failed_ = verdict == "failed";
   }

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "launcher/exit_codes.h"
+
 namespace spmd {
 namespace {
 
@@ -48,7 +50,7 @@ OptOptions parse_options(int argc, char** argv) {
       throw CLI::ValidationError("--pass", "cannot be combined with --pipeline");
     }
   } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error));
+    std::exit(app.exit(error) == 0 ? kOk : kUsageError);
   }
   return options;
 }

@@ -160,7 +160,7 @@ module @m {
 TEST(TextAnnotations, ModulesInGenericForm) {
   const Module pretty = parse(R"(module @m {
   sdy.mesh @mesh = <["x"=2]>
-  func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, tf.aliasing_output = 0 : i32}) -> (tensor<4xf32> {jax.result_info = "result"}) {
+  func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, tf.aliasing_output = 0 : i32} loc("a")) -> (tensor<4xf32> {jax.result_info = "result"}) {
     %0 = call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
