@@ -16,8 +16,6 @@ constexpr int64_t kMaxFolded = 1024;
 // Integer tensors with more elements are parameters: tables and quantised weights.
 constexpr int64_t kMaxIntegerConstant = 1024;
 
-constexpr const char* kRandomState = "onnx.random_state";
-
 // A UserError that says where it happened.
 class PlacedError : public UserError {
  public:

@@ -18,6 +18,9 @@ namespace spmd::onnx {
 // How deep graphs and functions may stand in each other.
 inline constexpr int kMaxDepth = 64;
 
+// The argument, and result, that holds what random numbers are drawn from.
+inline constexpr const char* kRandomState = "onnx.random_state";
+
 // What surrounds the nodes of the main graph or of a function's body.
 struct Frame {
   std::map<std::string, int, std::less<>> opsets;  // by domain, "" is ai.onnx

@@ -160,22 +160,37 @@ TensorType Tensors::type_of(const TensorProto& proto, const std::string& place) 
 
 Literal Tensors::read(const TensorProto& proto, const std::string& place) {
   const TensorType type = type_of(proto, place);
+  const auto raw = raw_of(proto, type, place);
+  return raw ? from_raw(type, raw->data()) : from_fields(type, proto, place);
+}
+
+std::optional<std::span<const std::byte>> Tensors::stored_bytes(const TensorProto& proto,
+                                                                const std::string& place) {
+  const TensorType type = type_of(proto, place);
+  // Booleans may be stored as other numbers than 0 and 1.
+  if (is_packed(type.dtype) || type.dtype == DType::kBool) return std::nullopt;
+  return raw_of(proto, type, place);
+}
+
+std::optional<std::span<const std::byte>> Tensors::raw_of(const TensorProto& proto,
+                                                          const TensorType& type,
+                                                          const std::string& place) {
   const int64_t expected = raw_bytes(type);
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    return from_raw(type, external_bytes(proto, place, expected).data());
+    return external_bytes(proto, place, expected);
   }
-  if (!proto.has_raw_data()) return from_fields(type, proto, place);
+  if (!proto.has_raw_data()) return std::nullopt;
   if (static_cast<int64_t>(proto.raw_data().size()) != expected) {
     throw UserError(place,
                     fmt::format("a tensor of type {} holds {} bytes, expected {}", to_string(type),
                                 proto.raw_data().size(), expected),
                     kDamaged);
   }
-  return from_raw(type, reinterpret_cast<const std::byte*>(proto.raw_data().data()));
+  return std::as_bytes(std::span(proto.raw_data()));
 }
 
-std::vector<std::byte> Tensors::external_bytes(const TensorProto& proto, const std::string& place,
-                                               int64_t expected) {
+std::span<const std::byte> Tensors::external_bytes(const TensorProto& proto,
+                                                   const std::string& place, int64_t expected) {
   std::string location;
   int64_t offset = 0, length = expected;
   for (const StringStringEntryProto& entry : proto.external_data()) {
@@ -196,8 +211,7 @@ std::vector<std::byte> Tensors::external_bytes(const TensorProto& proto, const s
                                 offset, offset + expected, file.path(), file.size()),
                     "copy or export the file again");
   }
-  const std::byte* begin = file.data() + offset;
-  return {begin, begin + expected};
+  return {file.data() + offset, static_cast<size_t>(expected)};
 }
 
 const MappedData& Tensors::map_external(const std::string& location, const TensorProto& proto,

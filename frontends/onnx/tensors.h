@@ -3,6 +3,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,14 +31,21 @@ class Tensors {
   // The elements. Throws UserError when there are more or fewer than the shape says, or external
   // data cannot be read.
   Literal read(const TensorProto& proto, const std::string& place);
+  // The elements where they lie in the model or its external data, when they are stored as a
+  // Literal has them; nullopt when read() must convert them. Throws as read() does.
+  std::optional<std::span<const std::byte>> stored_bytes(const TensorProto& proto,
+                                                         const std::string& place);
   Literal read(const SparseTensorProto& proto, const std::string& place);
   StringTensor read_strings(const TensorProto& proto, const std::string& place) const;
 
  private:
   const MappedData& map_external(const std::string& location, const TensorProto& proto,
                                  const std::string& place);
-  std::vector<std::byte> external_bytes(const TensorProto& proto, const std::string& place,
-                                        int64_t expected);
+  // Bytes as they are stored; nullopt when one of the typed fields has the elements.
+  std::optional<std::span<const std::byte>> raw_of(const TensorProto& proto, const TensorType& type,
+                                                   const std::string& place);
+  std::span<const std::byte> external_bytes(const TensorProto& proto, const std::string& place,
+                                            int64_t expected);
 
   std::string source_, folder_;
   std::map<std::string, std::unique_ptr<MappedData>> files_;  // by location
