@@ -4,6 +4,7 @@
 #include "frontends/onnx/ops.h"
 #include "frontends/onnx/ops/common.h"
 #include "frontends/onnx/ops/convolutions.h"
+#include "frontends/onnx/ops/sampling.h"
 #include "frontends/onnx/ops/windows.h"
 #include "support/error.h"
 
@@ -107,6 +108,68 @@ void conv_transpose(Node& node) {
   node.set(0, with_bias(node, result, 2));
 }
 
+// ---- deformable convolution
+
+// The numbers k * step, for k along one dimension of the kernel, in its row-major order over
+// [kernel_height, kernel_width].
+Expr kernel_steps(Writer& writer, DType dtype, const Dims& kernel, int64_t dim, int64_t step) {
+  const Expr k = iota(writer, {dtype, kernel}, dim);
+  return reshape(k * static_cast<double>(step), {kernel[0] * kernel[1]});
+}
+
+// Patches [batch, channels, kernel, height, width] of x at positions that `offsets` move, one set
+// of them for each of `groups` groups of channels.
+Expr deformed_patches(Node& node, const Expr& x, const Expr& offsets, const Window& window,
+                      int64_t groups) {
+  const int64_t area = window.size[0] * window.size[1];
+  const int64_t height = window.positions(0, x.dim(2)), width = window.positions(1, x.dim(3));
+  const int64_t batch = x.dim(0), channels = x.dim(1) / groups;
+  node.require(offsets.shape() == Dims({batch, groups * area * 2, height, width}),
+               "its offsets do not fit its input");
+  const Expr moves = reshape(offsets, {batch * groups, area, 2, height, width});
+  std::vector<Expr> positions;
+  for (int64_t d = 0; d < 2; ++d) {
+    const auto at = static_cast<size_t>(d);
+    const Expr move = squeeze(slice_dim(moves, 2, d, d + 1), 2);
+    const Expr steps = kernel_steps(node.writer(), x.dtype(), window.size, d, window.dilation[at]);
+    const Expr start =
+        iota(node.writer(), move.type(), d + 2) * static_cast<double>(window.stride[at]) -
+        static_cast<double>(window.low[at]);
+    positions.push_back(move + start + broadcast_along(steps, move.shape(), 1));
+  }
+  const Expr image =
+      transpose(reshape(x, {batch * groups, channels, x.dim(2), x.dim(3)}), {0, 2, 3, 1});
+  Expr values = sampled(image, positions, {});  // [batch * groups, kernel, height, width, channels]
+  if (const Expr mask = node.in_or_none(4)) {
+    node.require(mask.num_elements() * 2 == offsets.num_elements(), "its mask does not fit");
+    values = values * unsqueeze(reshape(mask, {batch * groups, area, height, width}), 4);
+  }
+  return reshape(move_dim(values, 4, 1), {batch, x.dim(1), area, height, width});
+}
+
+void deform_conv(Node& node) {
+  const Expr x = node.in(0), kernel = node.in(1);
+  node.require(x.rank() == 4 && kernel.rank() == 4, "its input or kernel has not four dimensions");
+  const int64_t groups = node.at_least(1, node.integer("group", 1), "its attribute group");
+  const int64_t sets = node.at_least(1, node.integer("offset_group", 1), "offset_group");
+  node.require(x.dim(1) % groups == 0 && x.dim(1) % sets == 0 && kernel.dim(0) % groups == 0 &&
+                   kernel.dim(1) == x.dim(1) / groups,
+               "its groups or its kernel do not fit the channels");
+  const Window window = window_of(node, spatial_sizes(x), spatial_sizes(kernel));
+  const Expr patches = deformed_patches(node, x, node.in(2), window, sets);
+  const int64_t area = patches.dim(2), height = patches.dim(3), width = patches.dim(4);
+  DotAttrs attrs;
+  attrs.lhs_batch = {1};
+  attrs.rhs_batch = {0};
+  attrs.lhs_contracting = attrs.rhs_contracting = {2};
+  const Expr columns = reshape(patches, {x.dim(0), groups, kernel.dim(1) * area, height, width});
+  const Expr rows = reshape(kernel, {groups, kernel.dim(0) / groups, kernel.dim(1) * area});
+  const Expr product = dot(columns, rows, std::move(attrs));  // [groups, batch, h, w, outputs]
+  const Expr result =
+      reshape(transpose(product, {1, 0, 4, 2, 3}), {x.dim(0), kernel.dim(0), height, width});
+  node.set(0, with_bias(node, result, 3));
+}
+
 // ---- patches
 
 // Positions, along one spatial dimension, of each element of each patch: [size, patches].
@@ -190,6 +253,7 @@ std::span<const OpHandler> convolution_ops() {
       {"Col2Im", col2im, kFloats},
       {"Conv", conv, kFloats},
       {"ConvTranspose", conv_transpose, kFloats},
+      {"DeformConv", deform_conv, kFloats},
   };
   return kOps;
 }

@@ -86,8 +86,10 @@ void bit_shift(Node& node) {
   const std::string direction = node.text("direction", "");
   node.require(direction == "LEFT" || direction == "RIGHT",
                "its attribute direction must be LEFT or RIGHT");
-  node.set(0, binary(direction == "LEFT" ? OpCode::kShiftLeft : OpCode::kShiftRightLogical,
-                     node.in(0), node.in(1)));
+  const Expr x = node.in(0);
+  const OpCode right =
+      is_signed_int(x.dtype()) ? OpCode::kShiftRightArithmetic : OpCode::kShiftRightLogical;
+  node.set(0, binary(direction == "LEFT" ? OpCode::kShiftLeft : right, x, node.in(1)));
 }
 
 // ---- functions
@@ -166,7 +168,9 @@ Expr cast(Node& node, Expr x, DType to) {
   if (narrow && node.flag("saturate", true)) {
     x = clamp(-largest(to), convert(x, DType::kF32), largest(to));
   }
-  return convert(x, to);
+  // Numbers beyond four bits lose their upper ones.
+  const bool wraps = (to == DType::kS4 || to == DType::kU4) && is_float(x.dtype());
+  return convert(wraps ? convert(x, DType::kS32) : x, to);
 }
 
 double parse_number(Node& node, std::string_view text) {

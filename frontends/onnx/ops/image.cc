@@ -1,109 +1,18 @@
 // Sampling of images at given points: GridSample, AffineGrid, RoiAlign.
 #include <algorithm>
-#include <functional>
 
 #include "frontends/onnx/ops.h"
 #include "frontends/onnx/ops/common.h"
+#include "frontends/onnx/ops/sampling.h"
 #include "support/error.h"
 
 namespace spmd::onnx {
 namespace {
 
-// ---- grid sampling
-
-struct Sampling {
-  bool align_corners = false;
-  std::string padding = "zeros";  // zeros, border, reflection
-  std::string mode = "linear";    // nearest, linear, cubic
-};
-
 // From [-1, 1] to positions among `size` elements.
 Expr unnormalised(const Expr& x, int64_t size, bool align_corners) {
   const auto n = static_cast<double>(size);
   return align_corners ? (x + 1.0) * ((n - 1) / 2) : ((x + 1.0) * n - 1.0) * 0.5;
-}
-
-// A position mirrored at both borders until it lies between them.
-Expr reflected(const Expr& x, int64_t size, bool align_corners) {
-  const double low = align_corners ? 0 : -0.5;
-  const double span = align_corners ? static_cast<double>(size) - 1 : static_cast<double>(size);
-  if (span <= 0) return x * 0.0;
-  const Expr distance = abs(x - low);
-  const Expr folds = floor(distance / span);
-  const Expr rest = distance - folds * span;
-  const Expr odd = not_equal(folds - floor(folds * 0.5) * 2.0, 0.0);
-  return select(odd, span - rest, rest) + low;
-}
-
-// An element's index along one dimension, and whether it lies in the image; a position is a whole
-// number.
-struct Place {
-  Expr index, inside;
-};
-
-Place place_of(const Expr& position, int64_t size, const Sampling& s) {
-  Expr at = position;
-  if (s.padding == "reflection") at = reflected(at, size, s.align_corners);
-  const double last = static_cast<double>(size) - 1;
-  Place place;
-  if (s.padding == "zeros") {
-    place.inside = greater_equal(at, 0.0) & less_equal(at, last);
-  }
-  place.index = convert(clamp(0, at, last), DType::kS64);
-  return place;
-}
-
-// Candidates along one dimension: places and weights.
-struct Candidate {
-  Place place;
-  Expr weight;  // none: 1
-};
-
-std::vector<Candidate> candidates(Expr x, int64_t size, const Sampling& s) {
-  x = unnormalised(x, size, s.align_corners);
-  const double last = static_cast<double>(size) - 1;
-  if (s.mode != "cubic") {  // cubic keeps its weights where its places are moved
-    if (s.padding == "reflection") x = reflected(x, size, s.align_corners);
-    if (s.padding != "zeros") x = clamp(0, x, last);
-  }
-  if (s.mode == "nearest") return {{place_of(round_even(x), size, s), {}}};
-  const Expr base = floor(x), t = x - base;
-  if (s.mode == "linear") {
-    return {{place_of(base, size, s), 1.0 - t}, {place_of(base + 1.0, size, s), t}};
-  }
-  constexpr double a = -0.75;
-  const auto near = [&](const Expr& d) { return ((d * (a + 2) - (a + 3)) * d) * d + 1.0; };
-  const auto far = [&](const Expr& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
-  return {{place_of(base - 1.0, size, s), far(t + 1.0)},
-          {place_of(base, size, s), near(t)},
-          {place_of(base + 1.0, size, s), near(1.0 - t)},
-          {place_of(base + 2.0, size, s), far(2.0 - t)}};
-}
-
-// Pixels [batch, points..., channels] of an image [batch, spatial..., channels] at places, one per
-// spatial dimension; zero outside.
-Expr pixels(const Expr& image, const std::vector<const Candidate*>& at) {
-  std::vector<Expr> index;
-  Expr inside;
-  for (const Candidate* candidate : at) {
-    index.push_back(unsqueeze(candidate->place.index, candidate->place.index.rank()));
-    const Expr& here = candidate->place.inside;
-    if (here) inside = inside ? inside & here : here;
-  }
-  const Expr vectors = concatenate(index, index[0].rank() - 1);
-  const Expr found = gather_nd(image, vectors, 1);
-  if (!inside) return found;
-  return select(broadcast_in(inside, found.shape(), dims_from(0, inside.rank())), found, 0.0);
-}
-
-Expr weighted(const Expr& values, const std::vector<const Candidate*>& at) {
-  Expr result = values;
-  for (const Candidate* candidate : at) {
-    if (!candidate->weight) continue;
-    result = result * broadcast_in(candidate->weight, result.shape(),
-                                   dims_from(0, candidate->weight.rank()));
-  }
-  return result;
 }
 
 void grid_sample(Node& node) {
@@ -125,29 +34,15 @@ void grid_sample(Node& node) {
                "its attribute mode is unknown");
   const Expr image = convert(move_dim(x, 1, x.rank() - 1), grid.dtype());
   // The grid's last dimension counts from the image's last.
-  std::vector<std::vector<Candidate>> choices;
+  std::vector<Expr> positions;
   for (int64_t d = 0; d < spatial; ++d) {
     const int64_t component = spatial - 1 - d;
     const Expr at =
         squeeze(slice_dim(grid, grid.rank() - 1, component, component + 1), grid.rank() - 1);
-    choices.push_back(candidates(at, x.dim(d + 2), s));
+    positions.push_back(unnormalised(at, x.dim(d + 2), s.align_corners));
   }
-  Expr total;
-  std::vector<const Candidate*> chosen;
-  const std::function<void()> add = [&] {
-    if (chosen.size() == choices.size()) {
-      const Expr term = weighted(pixels(image, chosen), chosen);
-      total = total ? total + term : term;
-      return;
-    }
-    for (const Candidate& candidate : choices[chosen.size()]) {
-      chosen.push_back(&candidate);
-      add();
-      chosen.pop_back();
-    }
-  };
-  add();
-  node.set(0, convert(move_dim(total, total.rank() - 1, 1), x.dtype()));
+  const Expr found = sampled(image, positions, s);
+  node.set(0, convert(move_dim(found, found.rank() - 1, 1), x.dtype()));
 }
 
 // Positions -1 ... 1 of `size` elements.
@@ -194,17 +89,32 @@ Expr sample_positions(const Expr& start, const Expr& length, int64_t bins, int64
   return broadcast_in(start, type.shape, {0}) + i * broadcast_in(step, type.shape, {0});
 }
 
-// Weights of the image's lines for each sample, [regions, samples, size]: bilinear, and none
-// outside.
-Expr line_weights(const Expr& positions, int64_t size) {
+// What of the image's lines each sample takes, [regions, samples, size]: bilinear, and nothing
+// outside. `side` 0 is the line before the sample, 1 the one after it.
+Expr line_weights(const Expr& positions, int64_t size, int side) {
   const auto n = static_cast<double>(size);
   const Expr outside = less(positions, -1.0) | greater(positions, n);
-  const Expr at = clamp(0, positions, n - 1);
+  const Expr at = clamp(0, positions, n - 1), before = floor(at), share = at - before;
   Dims shape = positions.shape();
   shape.push_back(size);
   const Expr line = iota(positions.writer(), {positions.dtype(), shape}, 2);
-  const Expr weight = max(1.0 - abs(broadcast_in(at, shape, {0, 1}) - line), 0.0);
-  return select(broadcast_in(outside, shape, {0, 1}), 0.0, weight);
+  const auto spread = [&](const Expr& x) { return broadcast_in(x, shape, {0, 1}); };
+  const Expr here = equal(line, spread(side == 0 ? before : before + 1.0));
+  const Expr weight = select(outside, 0.0, side == 0 ? 1.0 - share : share);
+  return select(here, spread(weight), 0.0);
+}
+
+// Values at the samples of each region, [regions, channels, rows, columns], from weights of the
+// lines of images [regions, channels, height, width].
+Expr region_samples(const Expr& images, const Expr& rows, const Expr& columns) {
+  DotAttrs down, across;
+  down.lhs_batch = down.rhs_batch = across.lhs_batch = across.rhs_batch = {0};
+  down.lhs_contracting = {2};
+  down.rhs_contracting = {2};
+  const Expr lines = dot(images, rows, std::move(down));  // [regions, channels, width, rows]
+  across.lhs_contracting = {2};
+  across.rhs_contracting = {2};
+  return dot(lines, columns, std::move(across));
 }
 
 void roi_align(Node& node) {
@@ -229,24 +139,23 @@ void roi_align(Node& node) {
     return half_pixel ? to - from : max(to - from, 1.0);
   };
   const Expr left = bound(0), top = bound(1);
-  const Expr rows =
-      line_weights(sample_positions(top, length(top, bound(3)), height, samples), x.dim(2));
-  const Expr columns =
-      line_weights(sample_positions(left, length(left, bound(2)), width, samples), x.dim(3));
+  const Expr down = sample_positions(top, length(top, bound(3)), height, samples);
+  const Expr across = sample_positions(left, length(left, bound(2)), width, samples);
   const Expr images = take(x, batch, 0);  // [regions, channels, height, width]
-  // max mode takes the largest of the four weighted neighbours, not of the interpolated value.
-  if (mode == "max") node.unsupported("mode \"max\"");
-  DotAttrs down, across;
-  down.lhs_batch = down.rhs_batch = across.lhs_batch = across.rhs_batch = {0};
-  down.lhs_contracting = {2};
-  down.rhs_contracting = {2};
-  const Expr lines = dot(images, rows, std::move(down));  // [regions, channels, width, rows]
-  across.lhs_contracting = {2};
-  across.rhs_contracting = {2};
-  const Expr values = dot(lines, columns, std::move(across));  // [regions, channels, rows, columns]
-  const Expr bins = reshape(
-      values, {x.dim(1) == 0 ? 0 : regions.dim(0), x.dim(1), height, samples, width, samples});
-  node.set(0, mean(bins, {3, 5}));
+  // The four neighbours of each sample: their sum is the interpolated value, but mode "max" takes
+  // the largest of them.
+  Expr result;
+  for (int corner = 0; corner < 4; ++corner) {
+    const Expr value = region_samples(images, line_weights(down, x.dim(2), corner / 2),
+                                      line_weights(across, x.dim(3), corner % 2));
+    if (corner == 0) {
+      result = value;
+    } else {
+      result = mode == "max" ? max(result, value) : result + value;
+    }
+  }
+  const Expr bins = reshape(result, {regions.dim(0), x.dim(1), height, samples, width, samples});
+  node.set(0, mode == "max" ? reduce_max(bins, {3, 5}) : mean(bins, {3, 5}));
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ void fill_row(Node& node, const Settings& s, const Axis& axis, int64_t i, float*
   for (int64_t at = first; at <= last; ++at) {
     const double weight = kernel(s, (x - static_cast<double>(at)) / stretch);
     const bool outside = at < 0 || at >= axis.from;
-    if (weight == 0 || (outside && (s.exclude_outside || s.antialias))) continue;
+    if (weight == 0 || (outside && s.exclude_outside)) continue;
     weights.emplace_back(std::clamp<int64_t>(at, 0, axis.from - 1), weight);
     total += weight;
   }

@@ -381,8 +381,9 @@ void space_to_depth(Node& node) {
   const int64_t b = block_size(node, x);
   node.require(x.dim(2) % b == 0 && x.dim(3) % b == 0, "blocks do not divide the image");
   const int64_t rows = x.dim(2) / b, columns = x.dim(3) / b;
-  const Expr split =
-      transpose(reshape(x, {x.dim(0), x.dim(1), rows, b, columns, b}), {0, 3, 5, 1, 2, 4});
+  const bool columns_first = node.text("mode", "DCR") == "CRD";
+  const Expr split = transpose(reshape(x, {x.dim(0), x.dim(1), rows, b, columns, b}),
+                               columns_first ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4});
   node.set(0, reshape(split, {x.dim(0), x.dim(1) * b * b, rows, columns}));
 }
 

@@ -24,11 +24,10 @@ Expr reduce_window(const Expr& x, const Window& window, OpCode reducer) {
 }
 
 // At each window position along spatial dimension i, how many elements of the input (and, if
-// `padding_counts`, of the padding that the attributes ask for) the window covers.
-Dims covered(const Window& window, size_t i, int64_t input, bool padding_counts,
-             int64_t asked_high) {
+// `padding_counts`, of the padding that was asked for) the window covers.
+Dims covered(const Window& window, size_t i, int64_t input, bool padding_counts) {
   const int64_t begin = padding_counts ? -window.low[i] : 0;
-  const int64_t end = padding_counts ? input + asked_high : input;
+  const int64_t end = padding_counts ? input + window.asked_high[i] : input;
   Dims counts;
   for (int64_t p = 0; p < window.positions(i, input); ++p) {
     int64_t count = 0;
@@ -46,13 +45,10 @@ void average_pool(Node& node) {
   const Dims input = spatial_sizes(node, x);
   const Window window = window_of(node, input);
   const bool padding_counts = node.flag("count_include_pad", false);
-  const Dims pads = node.integers("pads").value_or(Dims(2 * input.size(), 0));
   const Expr wide = convert(x, compute_type(x.dtype()));
   Expr average = reduce_window(wide, window, OpCode::kAdd);
   for (size_t i = 0; i < input.size(); ++i) {
-    const bool explicit_pads = node.has_attribute("pads");
-    const int64_t high = explicit_pads ? pads[i + input.size()] : window.high[i];
-    const Dims counts = covered(window, i, input[i], padding_counts, high);
+    const Dims counts = covered(window, i, input[i], padding_counts);
     const Expr divisor = convert(integers(node.writer(), counts), wide.dtype());
     average = average / broadcast_along(divisor, average.shape(), static_cast<int64_t>(i) + 2);
   }

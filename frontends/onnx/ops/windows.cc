@@ -78,6 +78,7 @@ Window window_of(Node& node, const Dims& input, std::optional<Dims> size) {
   } else if (mode != "NOTSET" && !mode.empty()) {
     node.fail("its attribute auto_pad is unknown");
   }
+  window.asked_high = window.high;
   if (node.flag("ceil_mode", false)) pad_to_ceil(window, input);
   return window;
 }

@@ -8,6 +8,7 @@ namespace spmd::onnx {
 // One entry per spatial dimension.
 struct Window {
   Dims size, stride, dilation, low, high;
+  Dims asked_high;  // `high` before ceil_mode enlarged it
 
   int64_t extent(size_t i) const { return (size[i] - 1) * dilation[i] + 1; }
   // How often the window fits, of an input dimension of `input` elements.
