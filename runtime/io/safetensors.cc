@@ -165,7 +165,8 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, const std::vector<
                           {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  std::string text = header.dump();
+  // Names come from programs, which may hold any bytes.
+  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // data begins aligned
   const uint64_t length = text.size();
   file_.write(&length, 8);

@@ -56,7 +56,9 @@ Plan parse_plan(std::string_view bytes, const std::string& source) {
                                 "this spmd reads up to version {}",
                                 header.version, header.reader_version, kPlanVersion),
                     "compile the program again with this spmd, or update it");
-  if (bytes.size() > INT_MAX) throw UserError(source, "a plan larger than 2 GiB");
+  if (bytes.size() > INT_MAX)
+    throw UserError(source, "a plan larger than 2 GiB",
+                    "compile it again with large constants of the program as arguments");
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
                                             static_cast<int>(bytes.size()));
   in.SetTotalBytesLimit(INT_MAX);

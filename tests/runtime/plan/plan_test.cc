@@ -90,6 +90,16 @@ TEST(Plan, RoundTrip) {
   EXPECT_EQ(read.programs(0).body().steps(0).op(), "add (m.mlir:3)");
 }
 
+// Programs and paths need not be UTF-8.
+TEST(Plan, NamesMayHoldAnyBytes) {
+  Plan plan = small_plan();
+  plan.set_source("\xFF.mlir");
+  plan.mutable_arguments(0)->set_name("gr\xF6\xDFe");
+  const Plan read = parse_plan(serialize_plan(plan), "p.plan");
+  EXPECT_EQ(read.source(), "\xFF.mlir");
+  EXPECT_EQ(read.arguments(0).name(), "gr\xF6\xDFe");
+}
+
 TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   Plan plan = small_plan();
   plan.set_magic(kPlanMagic);
