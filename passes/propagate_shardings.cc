@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/builder.h"
+#include "sharding/drop_placements.h"
 #include "sharding/propagation/propagation.h"
 
 namespace spmd {
@@ -33,12 +35,42 @@ void remark_overridden_results(const Function& main, const std::vector<ShardingR
   }
 }
 
+// A manual computation over no axes is its region.
+bool inline_manual_computations(Function& fn) {
+  std::vector<OpId> found;
+  walk(fn, [&](OpId id) {
+    if (fn.op(id).code == OpCode::kManualComputation) found.push_back(id);
+  });
+  // Inner ones first: copying a region gives its ops new ids.
+  for (auto id = found.rbegin(); id != found.rend(); ++id) {
+    Builder builder = Builder::before(fn, *id);
+    ValueMap values;
+    const BlockId region = fn.op(*id).regions[0];
+    for (size_t i = 0; i < fn.op(*id).operands.size(); ++i) {
+      values[fn.block(region).args[i]] = fn.op(*id).operands[i];
+    }
+    const std::vector<ValueId> results = inline_block(fn, region, builder, values);
+    for (size_t i = 0; i < results.size(); ++i) {
+      fn.replace_all_uses(fn.op(*id).results[i], results[i]);
+    }
+    fn.erase_op(*id);
+  }
+  return !found.empty();
+}
+
+// On one device there is nothing to place.
+bool leave_unplaced(Module& module) {
+  bool changed = drop_placements(module);
+  for (const auto& fn : module.functions()) changed |= inline_manual_computations(*fn);
+  return changed;
+}
+
 }  // namespace
 
 Pass propagate_shardings_pass() {
   return {"propagate_shardings", "spread annotations to every value",
           [](Module& module, PassContext& context) {
-            if (module.mesh.num_axes() == 0) return false;
+            if (module.mesh.num_axes() == 0) return leave_unplaced(module);
             std::vector<ShardingRef> declared;
             for (const ResultInfo& result : module.main().result_info) {
               declared.push_back(result.sharding);

@@ -2,6 +2,7 @@
 #include <regex>
 
 #include "sharding/annotations/rules.h"
+#include "sharding/drop_placements.h"
 #include "support/error.h"
 #include "support/names.h"
 #include "support/remedy.h"
@@ -35,7 +36,7 @@ class RuleApplication {
 
   std::vector<ParameterSharding> run() {
     check_axes();
-    if (rules_.constraints == ShardingRules::Constraints::kDrop) drop_file_shardings();
+    if (rules_.constraints == ShardingRules::Constraints::kDrop) drop_placements(module_);
     bind_inputs();
     std::vector<ParameterSharding> table;
     for (size_t i = 0; i < names_.size(); ++i) table.push_back(decide(i));
@@ -52,23 +53,6 @@ class RuleApplication {
     for (const auto& rule : rules_.rules) {
       for (const auto& dim : rule.spec) {
         for (const std::string& name : dim) find_axis(name, rule.place);
-      }
-    }
-  }
-
-  void drop_file_shardings() {
-    for (const auto& fn : module_.functions()) {
-      for (size_t v = 0; v < fn->num_value_ids(); ++v) {
-        fn->value(static_cast<ValueId>(v)).sharding = nullptr;
-      }
-      for (ResultInfo& result : fn->result_info) result.sharding = nullptr;
-      std::vector<OpId> constraints;
-      walk(*fn, [&](OpId id) {
-        if (fn->op(id).code == OpCode::kShardingConstraint) constraints.push_back(id);
-      });
-      for (OpId id : constraints) {
-        fn->replace_all_uses(fn->op(id).results[0], fn->op(id).operands[0]);
-        fn->erase_op(id);
       }
     }
   }

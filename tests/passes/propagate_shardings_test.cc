@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "tests/passes/pass_testing.h"
 
 namespace spmd {
 namespace {
@@ -39,6 +40,28 @@ TEST(PropagateShardings, AResultThatReplacesAnArgumentIsPlacedLikeIt) {
 TEST(PropagateShardings, NothingIsRemarkedWhereBothAgree) {
   EXPECT_TRUE(remarks("[{\"a\"}, {}]", "[{\"a\"}, {}]").empty());
   EXPECT_TRUE(remarks("[{\"a\"}, {}]", "[{?}, {?}]").empty());
+}
+
+// On one device constraints and manual regions only say so.
+TEST(PropagateShardings, WithoutMeshAxesNothingIsPlaced) {
+  Module module = parse_stablehlo(R"(module @m {
+  sdy.mesh @mesh = <[]>
+  func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = sdy.sharding_constraint %a <@mesh, [{}]> : tensor<4xf32>
+    %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{}]>] out_shardings=[<@mesh, [{}]>] manual_axes={} (%b: tensor<4xf32>) {
+      %2 = stablehlo.add %b, %0 : tensor<4xf32>
+      sdy.return %2 : tensor<4xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+})",
+                                  "m.mlir");
+  const Module before = module.clone();
+  EXPECT_TRUE(testing::apply(propagate_shardings_pass(), module));
+  EXPECT_EQ(testing::body_of(module),
+            "%0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>\nreturn %0 : tensor<4xf32>\n");
+  testing::expect_same_values(before, module);
+  EXPECT_FALSE(testing::apply(propagate_shardings_pass(), module));
 }
 
 }  // namespace
