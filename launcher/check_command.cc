@@ -97,7 +97,7 @@ void run_check(const CommandLine& line) {
     alone(kFileError, [&] { module = import_bytes(bytes, line.model); });
     report = report_of_program(std::move(module), line, config);
   }
-  fmt::print("{}", line.json ? report.dump(2) + "\n" : report_text(report, line.verbose));
+  fmt::print("{}", line.json ? report_json(report) : report_text(report, line.verbose));
 }
 
 }  // namespace spmd

@@ -19,6 +19,9 @@ void check_plan_options(const std::string& path, const RunConfig& config);
 // Gives the program its mesh and the shardings that the configuration asks for. Throws UserError.
 void place_program(Module& module, const Mesh& mesh, const RunConfig& config);
 
+// "place: text [pass]"
+std::string to_string(const Remark& remark);
+
 // passes/compile.h, with a progress bar on a terminal and, if `verbose`, the passes' times and the
 // remarks on standard output.
 CompileResult compile_program(Module module, Terminal terminal, bool verbose);

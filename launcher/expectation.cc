@@ -8,6 +8,7 @@
 #include "launcher/text_table.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
+#include "support/printable.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -133,9 +134,9 @@ std::string to_string(const Comparison& comparison, const std::string& expected_
   if (!comparison.state_skipped.empty()) {
     text += fmt::format("  state: not compared: {}\n", comparison.state_skipped);
   }
-  return fmt::format("{}check against {}: {}{}\n", text, expected_path,
-                     comparison.passed() ? "passed" : "FAILED",
-                     comparison.state_skipped.empty() ? "" : " (metrics only)");
+  return printable(fmt::format("{}check against {}: {}{}\n", text, expected_path,
+                               comparison.passed() ? "passed" : "FAILED",
+                               comparison.state_skipped.empty() ? "" : " (metrics only)"));
 }
 
 }  // namespace spmd

@@ -6,6 +6,7 @@
 #include "launcher/metrics.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
+#include "support/printable.h"
 
 namespace spmd {
 namespace {
@@ -58,7 +59,7 @@ void ProgressLog::warn_of_nonsense(const StepReport& report) {
       "spmd-run: warning: step {}/{}: {}; the run goes on, and says this once\n"
       "  look for a learning rate that is too high, a logarithm or square root of what is not "
       "positive, a division by zero\n",
-      report.step + 1, steps_, metrics);
+      report.step + 1, steps_, printable(metrics));
 }
 
 std::string ProgressLog::rates() const {
@@ -84,7 +85,8 @@ void ProgressLog::step(const StepReport& report) {
   if (quiet_) return;
   std::string values;
   for (size_t i = 0; i < metrics_.size(); ++i) {
-    values += fmt::format("{}{}={:.5g}", i > 0 ? "  " : "", metrics_[i], report.metrics[i]);
+    values +=
+        fmt::format("{}{}={:.5g}", i > 0 ? "  " : "", printable(metrics_[i]), report.metrics[i]);
   }
   if (terminal_.interactive) {
     if (batch_size_ > 0) {

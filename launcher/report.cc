@@ -116,4 +116,8 @@ void add_comparison(Json& report, const Comparison& comparison) {
                      {"tensors", comparison.state.size()}};
 }
 
+std::string report_json(const Json& report) {
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace spmd

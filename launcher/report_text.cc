@@ -3,6 +3,7 @@
 #include "launcher/report.h"
 #include "launcher/text_table.h"
 #include "support/error.h"
+#include "support/printable.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -37,7 +38,7 @@ std::string head(const Json& report) {
       bytes(report["peak_memory_bytes"]), bytes(memory["state_bytes"]),
       bytes(memory["input_bytes"]), bytes(memory["result_bytes"]), bytes(memory["constant_bytes"]),
       bytes(memory["temporary_bytes"]),
-      ran ? "kernels " + bytes(memory["workspace_bytes"]) : "kernels' workspace not counted");
+      ran ? "workspace " + bytes(memory["workspace_bytes"]) : "workspace not counted");
   lines += fmt::format("sent/rank     {} bytes a step\n", count(report["bytes_sent_per_step"]));
   lines +=
       fmt::format("work/rank     {:.4g} FLOPs a step, {:.3f} of an equal share\n",
@@ -122,7 +123,7 @@ std::string report_text(const Json& report, bool all) {
   if (report.contains("arguments")) lines += arguments(report, all);
   if (report.contains("steps")) lines += steps(report);
   if (report.contains("remarks")) lines += remarks(report, all);
-  return lines;
+  return printable(lines);
 }
 
 }  // namespace spmd

@@ -16,6 +16,7 @@
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
 #include "support/names.h"
+#include "support/printable.h"
 #include "support/remedy.h"
 #include "support/strings.h"
 
@@ -72,11 +73,11 @@ class Session {
   void announce() const {
     const plan::Statistics& statistics = job_.plan.statistics();
     fmt::print("{} on {}, {} rank{}: compiled in {:.0f} ms, {} bytes sent a step and rank\n",
-               job_.plan.source(),
+               printable(job_.plan.source()),
                executor_->mesh().num_axes() > 0 ? executor_->mesh().to_string() : "one device",
                communicator_.size(), communicator_.size() == 1 ? "" : "s", statistics.compile_ms(),
                with_thousands(statistics.bytes_sent_per_step()));
-    for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", note);
+    for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", printable(note));
     note_unnamed_metrics();
     std::fflush(stdout);
   }
@@ -90,7 +91,7 @@ class Session {
     fmt::print(
         "note: {}: names these metrics by their places only: {}; StableHLO text of a step that "
         "returns them in a dict has names\n",
-        job_.plan.source(), fmt::join(unnamed, ", "));
+        printable(job_.plan.source()), fmt::join(unnamed, ", "));
   }
 
   // A failure in here is one rank's own: the others wait for it in a collective, or will.
@@ -162,7 +163,7 @@ class Session {
       add_remarks(report, job_.remarks);
       if (comparison_) add_comparison(report, *comparison_);
       const std::string& folder = *job_.config.report;
-      write_whole_file(folder + "/report.json", report.dump(2) + "\n");
+      write_whole_file(folder + "/report.json", report_json(report));
       write_whole_file(folder + "/report.txt", report_text(report, true));
       fmt::print("{}report: {}/report.json\n", report_text(report, line_.verbose), folder);
     });

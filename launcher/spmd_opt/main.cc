@@ -17,6 +17,7 @@
 #include "sharding/annotations/remesh.h"
 #include "support/error.h"
 #include "support/printable.h"
+#include "support/remedy.h"
 
 namespace spmd {
 namespace {
@@ -86,7 +87,9 @@ Module read_program(const OptOptions& options) {
     module = import_bytes(bytes, options.input);
   });
   alone(kUsageError, [&] {
-    if (!options.mesh.empty()) set_mesh(module, parse_mesh(options.mesh));
+    if (options.mesh.empty()) return;
+    with_remedy("write axes major to minor, for example: --mesh data=2,model=4",
+                [&] { set_mesh(module, parse_mesh(options.mesh)); });
   });
   return module;
 }
@@ -110,7 +113,7 @@ int run(const OptOptions& options) {
   std::vector<PassTiming> timings;
   alone(kFileError, [&] { timings = run_passes(module, passes, context, options.run); });
   for (const Remark& remark : context.remarks) {
-    fmt::print(stderr, "{}: {} [{}]\n", remark.place, remark.text, remark.pass);
+    fmt::print(stderr, "{}\n", printable(to_string(remark)));
   }
   if (options.time_passes) print_timings(timings);
   int exit_code = kOk;

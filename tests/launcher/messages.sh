@@ -90,6 +90,13 @@ expect_error 3 'damaged.pb: ' 'subt\x1B[1m'
 sed 's/stablehlo.subtract %0, %arg2/stablehlo.subtract %0 %arg2/' model.mlir > comma.mlir
 run comma.mlir
 expect_error 3 "comma.mlir:12:32: found '%arg2', expected ':'" 'export it again: jax.jit'
+# Names need not be UTF-8, on any number of ranks.
+cp model.mlir $'caf\xe9.mlir'
+run4 $'caf\xe9.mlir' --state state.safetensors --batches batches.safetensors --report latin
+expect_success
+says 'caf\xE9.mlir on data=4'
+run check $'caf\xe9.mlir' --json
+expect_success
 
 # --- Plans
 run "${good[@]}" --save-plan step.plan
