@@ -75,7 +75,11 @@ CLI::Validator only(const char* word) {
       "");
 }
 
-void add_shared(CLI::App& app, CommandLine& line) {
+// Ranks as threads know each other: memory grows with the square of their number.
+constexpr int64_t kMostThreads = 4096;
+constexpr int64_t kMostRanks = int64_t{1} << 24;
+
+void add_shared(CLI::App& app, CommandLine& line, int64_t most_ranks) {
   // Said twice, the last one holds, so that scripts can add to a command line.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_help_flag();
@@ -86,7 +90,7 @@ void add_shared(CLI::App& app, CommandLine& line) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--mesh", line.mesh);
-  app.add_option("--ranks", line.ranks)->check(count_of("ranks", 1 << 24));
+  app.add_option("--ranks", line.ranks)->check(count_of("ranks", most_ranks));
   app.add_flag("--verbose", line.verbose);
   app.add_flag("--print-config", line.print_config);
 }
@@ -130,11 +134,11 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine& line = parsed.line;
   CLI::App app("", "spmd-run");
   app.allow_extras();
-  add_shared(app, line);
+  add_shared(app, line, kMostThreads);
   add_run(app, line);
   CLI::App& check = *app.add_subcommand("check");
   check.allow_extras();
-  add_shared(check, line);
+  add_shared(check, line, kMostRanks);
   check.add_flag("--json", line.json);
 
   const auto stop = [&](int exit_code, std::string text) {

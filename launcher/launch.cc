@@ -40,6 +40,7 @@ End current_end() {
 }
 
 int report(const End& end) {
+  std::fflush(stdout);
   if (!end.message.empty()) fmt::print(stderr, "spmd-run: {}\n", printable(end.message));
   std::fflush(nullptr);
   return end.exit_code;

@@ -15,7 +15,8 @@
 namespace spmd {
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: a pipe that nobody writes to is refused below instead of waited for.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     const int error = errno;
     throw UserError(path, fmt::format("cannot be read: {}", std::strerror(error)),
@@ -25,7 +26,7 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   const bool known = ::fstat(descriptor, &status) == 0;
   if (!known || !S_ISREG(status.st_mode)) {
     ::close(descriptor);
-    throw UserError(path, "is no file", "give the path of a file");
+    throw UserError(path, "is no regular file", "give the path of a file that is on a disk");
   }
   size_ = status.st_size;
   if (size_ > 0) {

@@ -35,6 +35,11 @@ tail -c 32 bare.st > bare.data
 tail -c 32 named.st | cmp - bare.data || fail "a bare array is trained otherwise"
 grep -q kernel bare.st || fail "the final state has another name"
 
+# A pipe that nobody writes to is not waited for.
+mkfifo pipe
+run "${good[@]}" --state pipe
+expect_error 3 'pipe: is no regular file'
+
 # --- batches
 write_tensors none.safetensors "x:F32:[0,8,4]:$one" "y:F32:[0,8,2]:$zero"
 run "${good[@]}" --batches none.safetensors
