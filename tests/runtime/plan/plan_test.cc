@@ -108,8 +108,8 @@ TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   // What follows need not make sense to this reader.
   const std::string bytes = plan.SerializeAsString() + "\xff\xff\xff";
   EXPECT_EQ(message([&] { parse_plan(bytes, "p.plan"); }),
-            "p.plan: a plan of version 9 that needs a reader of version 8 or newer; this spmd "
-            "reads up to version 1\n  compile the program again with this spmd, or update it");
+            "p.plan: a plan of version 9 that needs a reader of version 8 or newer, this spmd "
+            "reads versions 1 to 1\n  update spmd, or compile the program again with this one");
 }
 
 TEST(Plan, RefusesForeignAndDamagedBytes) {
