@@ -1,7 +1,7 @@
 // From dictionaries, with the names of the generic form, to typed attributes.
 #include "ir/manual_regions.h"
 #include "ir/text/enum_names.h"
-#include "ir/text/parser.h"
+#include "ir/text/module_builder.h"
 #include "support/error.h"
 
 namespace spmd::text {
@@ -97,6 +97,11 @@ DotAttrs dot(const AttributeReader& from) {
   attrs.precision = precision(from);
   if (const Attribute* found = from.find("algorithm"))
     attrs.algorithm = algorithm(from.dict(*found));
+  // Beside an algorithm, precision is the default; text leaves it out, bytecode does not.
+  const auto is_default = [](Precision value) { return value == Precision::kDefault; };
+  if (attrs.algorithm && std::all_of(attrs.precision.begin(), attrs.precision.end(), is_default)) {
+    attrs.precision.clear();
+  }
   return attrs;
 }
 
@@ -218,7 +223,7 @@ PadAttrs pad(const AttributeReader& from) {
 
 }  // namespace
 
-Attrs Parser::attributes_of(const OpText& op, OpId id) {
+Attrs ModuleBuilder::attributes_of(const GenericOp& op, OpId id) {
   const AttributeReader from = reader(op.attributes, op.spelling, op.position);
   switch (op.code) {
     case OpCode::kCompare:
