@@ -27,9 +27,8 @@ constexpr const char* kMendHloText =
 constexpr const char* kExportProto =
     "export the file again: lower(...).compiler_ir(\"hlo\").as_serialized_hlo_module_proto()";
 constexpr const char* kExportOnnx = "export the model again";
-constexpr const char* kExportBytecode =
-    "export the file again: jax.export.export(jax.jit(f))(...).serialize(), or "
-    "stablehlo-translate --serialize";
+constexpr const char* kExportJax =
+    "export the file again: jax.export.export(jax.jit(f))(...).serialize()";
 constexpr const char* kWriteModule = "write the file again: spmd-opt PROGRAM --emit proto -o FILE";
 
 Module import_hlo_proto(std::string_view bytes, HloContainer container, const std::string& source) {
@@ -71,9 +70,9 @@ Module import_plain(std::string_view bytes, const std::string& source,
     case Format::kHloSnapshot:
       return import_hlo_proto(bytes, HloContainer::kSnapshot, source);
     case Format::kMlirBytecode:
-      return with_remedy(kExportBytecode, [&] { return import_vhlo(bytes, source); });
+      return import_vhlo(bytes, source);
     case Format::kJaxExport:
-      return with_remedy(kExportBytecode, [&] { return import_jax_export(bytes, source); });
+      return with_remedy(kExportJax, [&] { return import_jax_export(bytes, source); });
     case Format::kOnnx:
       return import_onnx_file(bytes, source, options);
     default:

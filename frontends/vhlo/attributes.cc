@@ -14,7 +14,7 @@ using Kind = Attribute::Kind;
 
 namespace {
 
-constexpr int kMaxDepth = 100;
+constexpr int kMaxAttributeDepth = 100;
 // Attributes share parts, which become copies here: what they may grow to. Argument attributes of a
 // thousand arguments with a handful of entries each need a tenth of it.
 constexpr size_t kNodesPerByte = 64, kMostNodes = size_t{1} << 22;
@@ -36,7 +36,7 @@ const Attribute& AttributeTable::at(uint32_t index) {
   const mlir_bytecode::Entry& entry = container_.attributes[index];
   const size_t offset = origin_.offset(entry.bytes.data());
   // An attribute may refer to itself in a damaged file.
-  if (++depth_ > kMaxDepth) origin_.fail(offset, "attributes are nested too deeply");
+  if (++depth_ > kMaxAttributeDepth) origin_.fail(offset, "attributes are nested too deeply");
   AttributeDecoder decoder(*this, entry);
   slot.attribute = std::make_unique<Attribute>(decoder.decode());
   slot.nodes = decoder.nodes();

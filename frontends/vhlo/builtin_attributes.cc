@@ -9,20 +9,22 @@ using Kind = Attribute::Kind;
 
 namespace {
 
-enum : uint64_t {
-  kArray = 0,
-  kDictionary = 1,
-  kString = 2,
-  kTypedString = 3,
-  kFlatSymbol = 4,
-  kSymbol = 5,
-  kType = 6,
-  kUnit = 7,
-  kInteger = 8,
-  kFloat = 9,
-  kDenseResource = 16,
-  kDenseArray = 17,
-  kDenseElements = 18,
+struct BuiltinCode {
+  enum : uint64_t {
+    kArray = 0,
+    kDictionary = 1,
+    kString = 2,
+    kTypedString = 3,
+    kFlatSymbol = 4,
+    kSymbol = 5,
+    kType = 6,
+    kUnit = 7,
+    kInteger = 8,
+    kFloat = 9,
+    kDenseResource = 16,
+    kDenseArray = 17,
+    kDenseElements = 18,
+  };
 };
 
 }  // namespace
@@ -30,41 +32,41 @@ enum : uint64_t {
 Attribute AttributeDecoder::decode_builtin() {
   const uint64_t code = cursor_.varint();
   switch (code) {
-    case kArray:
+    case BuiltinCode::kArray:
       return array();
-    case kDictionary:
+    case BuiltinCode::kDictionary:
       return dictionary();
-    case kString:
+    case BuiltinCode::kString:
       return string();
-    case kTypedString: {
+    case BuiltinCode::kTypedString: {
       Attribute attribute = string();
       cursor_.index(table_.container_.types.size(), "the number of a type");
       return attribute;
     }
-    case kFlatSymbol:
-    case kSymbol: {
+    case BuiltinCode::kFlatSymbol:
+    case BuiltinCode::kSymbol: {
       Attribute symbol = make(Kind::kSymbol);
       symbol.string = table_.string(child_index(), cursor_);
-      if (code == kFlatSymbol) return symbol;
+      if (code == BuiltinCode::kFlatSymbol) return symbol;
       for (size_t i = cursor_.count("the parts of a symbol"); i > 0; --i) {
         const Attribute part = child();
         symbol.string += "::" + part.string;
       }
       return symbol;
     }
-    case kType:
+    case BuiltinCode::kType:
       return type();
-    case kUnit:
+    case BuiltinCode::kUnit:
       return make(Kind::kUnit);
-    case kInteger:
+    case BuiltinCode::kInteger:
       return integer();
-    case kFloat:
+    case BuiltinCode::kFloat:
       return floating();
-    case kDenseResource:
+    case BuiltinCode::kDenseResource:
       return decode_resource();
-    case kDenseArray:
+    case BuiltinCode::kDenseArray:
       return decode_dense_array();
-    case kDenseElements:
+    case BuiltinCode::kDenseElements:
       return tensor();
     default:
       cursor_.fail(

@@ -35,6 +35,18 @@ const std::vector<text::NamedAttribute>& entry_of(const Attribute* list, size_t 
 
 }  // namespace
 
+// Programs of jax.export may leave sizes open.
+void Importer::check_sizes(const TensorType& type, size_t argument) const {
+  for (const int64_t size : type.shape) {
+    if (size != kDynamic) continue;
+    fail(current_,
+         fmt::format("argument {} of @{} has the type {}, expected known sizes", argument,
+                     fn_->name(), to_string(type)),
+         "export the program for one size: jax.export.export(jax.jit(f))(jax.ShapeDtypeStruct((8, "
+         "4), jax.numpy.float32)), without symbolic dimensions");
+  }
+}
+
 // Of a tuple, each leaf is an argument with the tuple's attributes.
 Importer::Arguments Importer::add_arguments(const Block& block, const Attribute* attributes) {
   Arguments arguments;
@@ -47,6 +59,7 @@ Importer::Arguments Importer::add_arguments(const Block& block, const Attribute*
     const Dict& given = entry_of(attributes, i);
     std::vector<ValueId> values;
     for (TensorType& type : types) {
+      check_sizes(type, i);
       const int64_t rank = type.rank();
       values.push_back(fn_->add_block_argument(fn_->body(), std::move(type)));
       fn_->value(values.back()).sharding = sharding_of(given, rank);

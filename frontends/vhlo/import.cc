@@ -3,7 +3,7 @@
 #include "frontends/vhlo/importer.h"
 #include "frontends/vhlo/names.h"
 #include "frontends/vhlo/rewrite.h"
-#include "support/error.h"
+#include "support/remedy.h"
 
 namespace spmd {
 namespace vhlo {
@@ -35,6 +35,7 @@ Importer::Importer(const Origin& origin, const Container& container)
 }
 
 Module Importer::import() {
+  check_dialects();
   const Operation& module = module_operation();
   check_supported(module);
   find_meshes(module);
@@ -42,6 +43,18 @@ Module Importer::import() {
     if (name_of(op).text == "stablehlo.func") import_function(op);
   }
   return finish_module([&](const Function& fn, OpId op) { return place_of(fn, op); });
+}
+
+// Bytecode of StableHLO itself is not made to be kept: its encoding follows the producer's version.
+void Importer::check_dialects() const {
+  for (const std::string_view dialect : container_.dialects) {
+    if (dialect == "vhlo") return;
+  }
+  origin_.fail(0,
+               fmt::format("the bytecode holds the dialects {}, expected vhlo",
+                           escape(fmt::format("{}", fmt::join(container_.dialects, ", ")))),
+               "write it as a portable artifact: stablehlo-translate --serialize "
+               "--target=current, or as text");
 }
 
 const mlir_bytecode::Operation& Importer::module_operation() const {
@@ -117,6 +130,10 @@ namespace {
 
 constexpr std::string_view kOldest = "0.9.0", kNewest = "1.22.0";
 
+constexpr std::string_view kExportAgain =
+    "export the file again: jax.export.export(jax.jit(f))(...).serialize() or stablehlo-translate "
+    "--serialize; or as text, jax.jit(f).lower(...).as_text()";
+
 // What a reader of versions can do about a file of another.
 std::string version_note(std::string_view producer) {
   return fmt::format("written by {}; versions {} to {} are read",
@@ -134,8 +151,9 @@ Module import_vhlo(std::string_view bytes, const std::string& source, size_t bas
     const mlir_bytecode::Container container = mlir_bytecode::read_container(origin);
     return vhlo::Importer(origin, container).import();
   } catch (const UserError& error) {
-    if (producer.empty()) throw;
-    throw UserError({}, error.what(), vhlo::version_note(producer));
+    const std::string message =
+        has_remedy(error) ? error.what() : UserError({}, error.what(), vhlo::kExportAgain).what();
+    throw UserError({}, message, producer.empty() ? "" : vhlo::version_note(producer));
   }
 }
 

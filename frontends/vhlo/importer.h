@@ -30,6 +30,7 @@ class Importer : private text::ModuleBuilder {
   using Dict = text::Dict;
 
   // ---- import.cc
+  void check_dialects() const;
   const Operation& module_operation() const;
   void find_meshes(const Operation& module);
   void find_hlo_shardings(const Block& block);
@@ -44,6 +45,7 @@ class Importer : private text::ModuleBuilder {
     std::vector<Dict> attributes;
     std::vector<std::string> locations;
   };
+  void check_sizes(const TensorType& type, size_t argument) const;
   Arguments add_arguments(const Block& block, const text::Attribute* attributes);
   std::vector<Dict> result_attributes(const Block& block, const text::Attribute* attributes);
 

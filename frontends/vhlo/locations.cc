@@ -12,17 +12,19 @@ using mlir_bytecode::Cursor;
 namespace {
 
 // Numbers among the attributes of MLIR's builtin dialect.
-enum : uint64_t {
-  kCallSite = 10,
-  kFileLineColumn = 11,
-  kFused = 12,
-  kFusedWithMetadata = 13,
-  kName = 14,
-  kUnknown = 15,
-  kFileRange = 22,
+struct LocationCode {
+  enum : uint64_t {
+    kCallSite = 10,
+    kFileLineColumn = 11,
+    kFused = 12,
+    kFusedWithMetadata = 13,
+    kName = 14,
+    kUnknown = 15,
+    kFileRange = 22,
+  };
 };
 
-constexpr int kMaxDepth = 500;  // chains of calls are long
+constexpr int kMaxLocationDepth = 500;  // chains of calls are long
 
 int line_of(uint64_t line) {
   return line <= static_cast<uint64_t>(std::numeric_limits<int>::max()) ? static_cast<int>(line)
@@ -42,7 +44,7 @@ LocationRef LocationTable::at(uint32_t index) {
   std::optional<LocationRef>& slot = locations_.at(index);
   if (slot) return *slot;
   const mlir_bytecode::Entry& entry = container_.attributes[index];
-  if (++depth_ > kMaxDepth) {
+  if (++depth_ > kMaxLocationDepth) {
     origin_.fail(origin_.offset(entry.bytes.data()), "locations are nested too deeply");
   }
   Location location = decode(index);
@@ -65,16 +67,16 @@ Location LocationTable::decode(uint32_t index) {
   };
   const uint64_t code = cursor.varint();
   switch (code) {
-    case kCallSite:  // the callee, the caller
+    case LocationCode::kCallSite:  // the callee, the caller
       add();
       add();
       break;
-    case kFileLineColumn:
+    case LocationCode::kFileLineColumn:
       location.file = attributes_.string(number(), cursor);
       location.line = line_of(cursor.varint());
       cursor.varint();
       break;
-    case kFileRange: {  // up to four numbers, of which the line comes first
+    case LocationCode::kFileRange: {  // up to four numbers, of which the line comes first
       location.file = attributes_.string(number(), cursor);
       const size_t numbers = cursor.count("the numbers of a location");
       for (size_t i = 0; i < numbers; ++i) {
@@ -83,16 +85,16 @@ Location LocationTable::decode(uint32_t index) {
       }
       break;
     }
-    case kFused:
-    case kFusedWithMetadata:
+    case LocationCode::kFused:
+    case LocationCode::kFusedWithMetadata:
       for (size_t i = cursor.count("the parts of a location"); i > 0; --i) add();
-      if (code == kFusedWithMetadata) number();
+      if (code == LocationCode::kFusedWithMetadata) number();
       break;
-    case kName:
+    case LocationCode::kName:
       location.name = attributes_.string(number(), cursor);
       add();
       break;
-    case kUnknown:
+    case LocationCode::kUnknown:
       break;
     default:
       cursor.fail(fmt::format("found an attribute with code {}, expected a location", code));

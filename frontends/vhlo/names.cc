@@ -6,7 +6,7 @@ namespace spmd::vhlo {
 namespace {
 
 // Operations and their properties, which MLIR sorts by name.
-struct Row {
+struct OperationRow {
   std::string_view operation, properties;
 };
 
@@ -22,7 +22,7 @@ constexpr std::string_view kUnpaddedConvolution =
     "kernel_spatial_dimensions lhs_dilation output_batch_dimension output_feature_dimension "
     "output_spatial_dimensions precision_config rhs_dilation window_reversal window_strides";
 
-constexpr Row kVhlo[] = {
+constexpr OperationRow kVhloRows[] = {
     {"all_gather_v1", "all_gather_dim channel_id replica_groups use_global_device_ids"},
     {"all_gather_v2", "all_gather_dim channel_id replica_groups use_global_device_ids"},
     {"all_reduce_v1", "channel_id replica_groups use_global_device_ids"},
@@ -40,7 +40,7 @@ constexpr Row kVhlo[] = {
     {"collective_broadcast_v1", "channel_id replica_groups"},
     {"collective_broadcast_v2", "channel_id has_dynamic_root replica_groups"},
     {"collective_permute_v1", "channel_id source_target_pairs"},
-    {"collective_reduce_v1", "channel_id replica_groups"},
+    {"collective_reduce_v1", "channel_id has_dynamic_root replica_groups use_global_device_ids"},
     {"compare_v1", "compare_type comparison_direction"},
     {"composite_v1", "composite_attributes decomposition name version"},
     {"composite_v2", "composite_attributes decomposition name version"},
@@ -129,7 +129,7 @@ constexpr Row kVhlo[] = {
     {"unary_einsum_v1", "einsum_config"},
 };
 
-constexpr Row kSdy[] = {
+constexpr OperationRow kSdyRows[] = {
     {"manual_computation", "in_shardings manual_axes out_shardings"},
     {"mesh", "mesh sym_name"},
     {"propagation_barrier", "allowed_direction"},
@@ -138,7 +138,7 @@ constexpr Row kSdy[] = {
     {"sharding_group", "group_id"},
 };
 
-constexpr Row kBuiltin[] = {
+constexpr OperationRow kBuiltinRows[] = {
     {"module", "sym_name? sym_visibility?"},
 };
 
@@ -157,14 +157,14 @@ std::vector<std::string_view> words(std::string_view text) {
 std::optional<std::vector<std::string_view>> property_names(std::string_view dialect,
                                                             std::string_view name) {
   const auto find = [&](const auto& rows) -> std::optional<std::vector<std::string_view>> {
-    for (const Row& row : rows) {
+    for (const OperationRow& row : rows) {
       if (row.operation == name) return words(row.properties);
     }
     return std::nullopt;
   };
-  if (dialect == "vhlo") return find(kVhlo);
-  if (dialect == "sdy") return find(kSdy);
-  if (dialect == "builtin") return find(kBuiltin);
+  if (dialect == "vhlo") return find(kVhloRows);
+  if (dialect == "sdy") return find(kSdyRows);
+  if (dialect == "builtin") return find(kBuiltinRows);
   return std::nullopt;
 }
 

@@ -11,7 +11,6 @@ namespace spmd::vhlo {
 using text::Attribute;
 using text::NamedAttribute;
 using Kind = Attribute::Kind;
-using Dict = std::vector<NamedAttribute>;
 
 namespace {
 
@@ -45,7 +44,7 @@ const std::vector<Group>& groups() {
   return rows;
 }
 
-std::optional<Attribute> take(Dict& attributes, std::string_view name) {
+std::optional<Attribute> take(std::vector<NamedAttribute>& attributes, std::string_view name) {
   const auto found = std::find_if(attributes.begin(), attributes.end(),
                                   [&](const NamedAttribute& entry) { return entry.name == name; });
   if (found == attributes.end()) return std::nullopt;
@@ -54,11 +53,11 @@ std::optional<Attribute> take(Dict& attributes, std::string_view name) {
   return value;
 }
 
-void add(Dict& attributes, std::string_view name, Attribute value) {
+void add(std::vector<NamedAttribute>& attributes, std::string_view name, Attribute value) {
   attributes.push_back({std::string(name), std::move(value)});
 }
 
-void gather_group(const Group& group, Dict& attributes) {
+void gather_group(const Group& group, std::vector<NamedAttribute>& attributes) {
   Attribute dictionary;
   dictionary.kind = Kind::kDict;
   for (const std::string_view member : group.members) {
@@ -71,7 +70,7 @@ void gather_group(const Group& group, Dict& attributes) {
 }
 
 // Two numbers and a list become one list, as #stablehlo.conv<[b, 0, 1, f]x...> has it.
-void gather_convolution(Dict& attributes) {
+void gather_convolution(std::vector<NamedAttribute>& attributes) {
   Attribute dictionary;
   dictionary.kind = Kind::kDict;
   struct Part {
@@ -102,7 +101,7 @@ void gather_convolution(Dict& attributes) {
   add(attributes, "dimension_numbers", std::move(dictionary));
 }
 
-void to_symbol(Dict& attributes, std::string_view name) {
+void to_symbol(std::vector<NamedAttribute>& attributes, std::string_view name) {
   for (NamedAttribute& entry : attributes) {
     if (entry.name == name && entry.value.kind == Kind::kString) entry.value.kind = Kind::kSymbol;
   }
@@ -116,7 +115,7 @@ std::string list_text(const std::vector<Attribute>& elements) {
   return text;
 }
 
-std::string dict_text(const Dict& entries) {
+std::string dict_text(const std::vector<NamedAttribute>& entries) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$";
   std::string text;
@@ -131,7 +130,7 @@ std::string dict_text(const Dict& entries) {
 
 }  // namespace
 
-void to_stablehlo(std::string_view name, Dict& attributes) {
+void to_stablehlo(std::string_view name, std::vector<NamedAttribute>& attributes) {
   for (const Group& group : groups()) {
     if (group.operation == name) gather_group(group, attributes);
   }

@@ -10,17 +10,19 @@ using mlir_bytecode::Cursor;
 
 namespace {
 
-enum : uint64_t {
-  kMeshAxis = 1,
-  kMesh = 2,
-  kSubAxis = 3,
-  kAxisRef = 4,
-  kDimension = 5,
-  kSharding = 6,
-  kPerValue = 7,
-  kUnreducedSharding = 15,
-  kUnreducedPerValue = 16,
-  kReducedSharding = 17,  // unreduced by something else than a sum
+struct SdyCode {
+  enum : uint64_t {
+    kMeshAxis = 1,
+    kMesh = 2,
+    kSubAxis = 3,
+    kAxisRef = 4,
+    kDimension = 5,
+    kSharding = 6,
+    kPerValue = 7,
+    kUnreducedSharding = 15,
+    kUnreducedPerValue = 16,
+    kReducedSharding = 17,  // unreduced by something else than a sum
+  };
 };
 
 constexpr size_t kMostText = size_t{1} << 20;  // of one attribute, whose parts may repeat
@@ -32,14 +34,14 @@ std::string quoted(std::string_view text) { return "\"" + escape(text) + "\""; }
 std::string SdyText::attribute(uint64_t code, Cursor& cursor) {
   written_ = 0;
   switch (code) {
-    case kMesh:
+    case SdyCode::kMesh:
       return "#sdy.mesh" + mesh(cursor);
-    case kSharding:
-    case kUnreducedSharding:
-    case kReducedSharding:
+    case SdyCode::kSharding:
+    case SdyCode::kUnreducedSharding:
+    case SdyCode::kReducedSharding:
       return "#sdy.sharding" + sharding(code, cursor);
-    case kPerValue:
-    case kUnreducedPerValue:
+    case SdyCode::kPerValue:
+    case SdyCode::kUnreducedPerValue:
       return "#sdy.sharding_per_value<" + shardings(cursor) + ">";
     default:
       return "";
@@ -84,7 +86,7 @@ std::string SdyText::mesh(Cursor& cursor) {
   std::string text = "<[" +
                      list(cursor,
                           [&] {
-                            return part(cursor, {kMeshAxis}, [&](uint64_t, Cursor& inner) {
+                            return part(cursor, {SdyCode::kMeshAxis}, [&](uint64_t, Cursor& inner) {
                               const std::string name = quoted_string(inner);
                               return fmt::format("{}={}", name, inner.signed_varint());
                             });
@@ -99,7 +101,8 @@ std::string SdyText::mesh_or_name(Cursor& cursor) {
   Cursor ahead = cursor;
   const uint32_t index = ahead.index(container_.attributes.size(), "the number of an attribute");
   if (container_.attributes[index].dialect == "sdy") {
-    return "mesh" + part(cursor, {kMesh}, [&](uint64_t, Cursor& inner) { return mesh(inner); });
+    return "mesh" +
+           part(cursor, {SdyCode::kMesh}, [&](uint64_t, Cursor& inner) { return mesh(inner); });
   }
   cursor = ahead;
   const text::Attribute& name = attributes_.at(index);
@@ -108,7 +111,7 @@ std::string SdyText::mesh_or_name(Cursor& cursor) {
 }
 
 std::string SdyText::axis(Cursor& cursor) {
-  return part(cursor, {kAxisRef}, [&](uint64_t, Cursor& inner) {
+  return part(cursor, {SdyCode::kAxisRef}, [&](uint64_t, Cursor& inner) {
     std::string text = quoted_string(inner);
     // An attribute that may be missing: its number and whether it is there.
     Cursor ahead = inner;
@@ -118,7 +121,7 @@ std::string SdyText::axis(Cursor& cursor) {
     if (index >= container_.attributes.size()) inner.fail("the part of an axis is missing");
     const mlir_bytecode::Entry& entry = container_.attributes[index];
     Cursor sub(origin_, entry.bytes);
-    if (entry.dialect != "sdy" || !entry.custom || sub.varint() != kSubAxis) {
+    if (entry.dialect != "sdy" || !entry.custom || sub.varint() != SdyCode::kSubAxis) {
       inner.fail("the part of an axis is another attribute");
     }
     const int64_t pre = sub.signed_varint();
@@ -131,7 +134,7 @@ std::string SdyText::axes(Cursor& cursor) {
 }
 
 std::string SdyText::dimension(Cursor& cursor) {
-  return part(cursor, {kDimension}, [&](uint64_t, Cursor& inner) {
+  return part(cursor, {SdyCode::kDimension}, [&](uint64_t, Cursor& inner) {
     std::string text = axes(inner);
     if (inner.byte() == 0) text += text.empty() ? "?" : ", ?";
     const auto [priority, present] = inner.flagged_varint();
@@ -144,10 +147,10 @@ std::string SdyText::sharding(uint64_t code, Cursor& cursor) {
   text += ", [" + list(cursor, [&] { return dimension(cursor); }) + "]";
   const std::string replicated = axes(cursor);
   if (!replicated.empty()) text += ", replicated={" + replicated + "}";
-  if (code == kSharding) return text + ">";
+  if (code == SdyCode::kSharding) return text + ">";
   const std::string unreduced = axes(cursor);
   std::string reduction;
-  if (code == kReducedSharding) {
+  if (code == SdyCode::kReducedSharding) {
     constexpr std::string_view kReductions[] = {"", "max", "min"};
     const int64_t which = cursor.signed_varint();
     if (which < 0 || which > 2) cursor.fail(fmt::format("a reduction is {}", which));
@@ -161,8 +164,10 @@ std::string SdyText::shardings(Cursor& cursor) {
   return "[" +
          list(cursor,
               [&] {
-                return part(cursor, {kSharding, kUnreducedSharding, kReducedSharding},
-                            [&](uint64_t code, Cursor& inner) { return sharding(code, inner); });
+                return part(
+                    cursor,
+                    {SdyCode::kSharding, SdyCode::kUnreducedSharding, SdyCode::kReducedSharding},
+                    [&](uint64_t code, Cursor& inner) { return sharding(code, inner); });
               }) +
          "]";
 }

@@ -8,13 +8,12 @@
 namespace spmd::vhlo {
 
 using mlir_bytecode::Cursor;
-using Kind = Type::Kind;
 
 namespace {
 
 Type element(std::string_view name) {
   Type type;
-  type.kind = Kind::kElement;
+  type.kind = Type::Kind::kElement;
   type.name = name;
   return type;
 }
@@ -30,7 +29,7 @@ struct Code {
   uint64_t code;
   std::string_view name;
 };
-constexpr Code kElements[] = {
+constexpr Code kElementTypes[] = {
     {0, "i1"},          {2, "bf16"},        {3, "f16"},
     {4, "f32"},         {5, "f64"},         {6, "f8E4M3FN"},
     {7, "f8E5M2"},      {9, "index"},       {10, "i4"},
@@ -42,14 +41,28 @@ constexpr Code kElements[] = {
     {35, "f8E4M3"},     {36, "f8E3M4"},     {37, "f4E2M1FN"},
     {38, "f6E2M3FN"},   {39, "f6E3M2FN"},   {40, "f8E8M0FNU"},
 };
-constexpr uint64_t kComplex = 1, kFunction = 8, kRankedTensor = 20, kEncodedTensor = 21,
-                   kToken = 22, kTuple = 23, kQuantized = 24, kUnrankedTensor = 25, kWitness = 26,
-                   kQuantizedPerAxis = 30, kNone = 33, kBuffer = 41, kFuture = 42;
+struct VhloTypeCode {
+  enum : uint64_t {
+    kComplex = 1,
+    kFunction = 8,
+    kRankedTensor = 20,
+    kEncodedTensor = 21,
+    kToken = 22,
+    kTuple = 23,
+    kQuantized = 24,
+    kUnrankedTensor = 25,
+    kWitness = 26,
+    kQuantizedPerAxis = 30,
+    kNone = 33,
+    kBuffer = 41,
+    kFuture = 42,
+  };
+};
 
 // MLIR writes a size that is not known as the least integer.
 constexpr int64_t kUnknownSize = std::numeric_limits<int64_t>::min();
 
-constexpr int kMaxDepth = 100;
+constexpr int kMaxTypeDepth = 100;
 constexpr size_t kMaxParts = 1 << 20;  // of one tuple, whose types may repeat
 
 }  // namespace
@@ -62,7 +75,7 @@ const Type& TypeTable::at(uint32_t index) {
   if (slot) return *slot;
   const mlir_bytecode::Entry& entry = container_.types[index];
   // A type may refer to itself in a damaged file.
-  if (++depth_ > kMaxDepth) {
+  if (++depth_ > kMaxTypeDepth) {
     origin_.fail(origin_.offset(entry.bytes.data()), "types are nested too deeply");
   }
   slot = decode(entry);
@@ -83,7 +96,7 @@ Type TypeTable::decode(const mlir_bytecode::Entry& entry) {
     return other(fmt::format("a type of the dialect {}", entry.dialect));
   }
   // Of other kinds nothing but the name is read.
-  if (type.kind != Kind::kOther) cursor.expect_end("a type");
+  if (type.kind != Type::Kind::kOther) cursor.expect_end("a type");
   return type;
 }
 
@@ -99,7 +112,7 @@ std::vector<uint32_t> TypeTable::indices(Cursor& cursor) {
 
 Type TypeTable::tensor_of(Cursor& cursor, std::vector<int64_t> shape) {
   Type type;
-  type.kind = Kind::kTensor;
+  type.kind = Type::Kind::kTensor;
   type.element = index(cursor);
   type.shape = std::move(shape);
   for (int64_t& size : type.shape) {
@@ -114,45 +127,46 @@ Type TypeTable::tensor_of(Cursor& cursor, std::vector<int64_t> shape) {
 
 Type TypeTable::decode_vhlo(Cursor& cursor) {
   const uint64_t code = cursor.varint();
-  for (const Code& row : kElements) {
+  for (const Code& row : kElementTypes) {
     if (row.code == code) return element(row.name);
   }
   Type type;
   switch (code) {
-    case kComplex: {
+    case VhloTypeCode::kComplex: {
       const Type& part = at(index(cursor));
-      return part.kind == Kind::kElement ? element("complex<" + part.name + ">") : other("complex");
+      return part.kind == Type::Kind::kElement ? element("complex<" + part.name + ">")
+                                               : other("complex");
     }
-    case kFunction:
-      type.kind = Kind::kFunction;
+    case VhloTypeCode::kFunction:
+      type.kind = Type::Kind::kFunction;
       type.parts = indices(cursor);
       type.results = indices(cursor);
       return type;
-    case kEncodedTensor:
+    case VhloTypeCode::kEncodedTensor:
       cursor.index(container_.attributes.size(), "the number of an attribute");
       [[fallthrough]];
-    case kRankedTensor:
+    case VhloTypeCode::kRankedTensor:
       return tensor_of(cursor, cursor.signed_varints());
-    case kToken:
-      type.kind = Kind::kTensor;
+    case VhloTypeCode::kToken:
+      type.kind = Type::Kind::kTensor;
       type.name = "token";
       return type;
-    case kTuple:
-      type.kind = Kind::kTuple;
+    case VhloTypeCode::kTuple:
+      type.kind = Type::Kind::kTuple;
       type.parts = indices(cursor);
       return type;
-    case kQuantized:
-    case kQuantizedPerAxis:
+    case VhloTypeCode::kQuantized:
+    case VhloTypeCode::kQuantizedPerAxis:
       return other("!quant.uniform");
-    case kUnrankedTensor:
+    case VhloTypeCode::kUnrankedTensor:
       return other("tensor<*>");
-    case kWitness:
+    case VhloTypeCode::kWitness:
       return other("!shape.witness");
-    case kNone:
+    case VhloTypeCode::kNone:
       return other("none");
-    case kBuffer:
+    case VhloTypeCode::kBuffer:
       return other("memref");
-    case kFuture:
+    case VhloTypeCode::kFuture:
       return other("!stablehlo.future");
     default:
       cursor.fail(fmt::format("found a type with code {}, which VHLO did not have", code));
@@ -182,13 +196,14 @@ Type TypeTable::decode_builtin(Cursor& cursor) {
     case kIndexCode:
       return element("index");
     case kFunctionCode:
-      type.kind = Kind::kFunction;
+      type.kind = Type::Kind::kFunction;
       type.parts = indices(cursor);
       type.results = indices(cursor);
       return type;
     case kComplexCode: {
       const Type& part = at(index(cursor));
-      return part.kind == Kind::kElement ? element("complex<" + part.name + ">") : other("complex");
+      return part.kind == Type::Kind::kElement ? element("complex<" + part.name + ">")
+                                               : other("complex");
     }
     case kNoneCode:
       return other("none");
@@ -198,7 +213,7 @@ Type TypeTable::decode_builtin(Cursor& cursor) {
     case kTensorCode:
       return tensor_of(cursor, cursor.signed_varints());
     case kTupleCode:
-      type.kind = Kind::kTuple;
+      type.kind = Type::Kind::kTuple;
       type.parts = indices(cursor);
       return type;
     default:
@@ -214,18 +229,18 @@ void TypeTable::fail_type(const Type& type, size_t user) const {
     origin_.fail(user, "quantized element types are not supported",
                  "export the program before quantization, or with integer arithmetic");
   }
-  const std::string name = type.kind == Kind::kFunction ? "a function"
-                           : type.kind == Kind::kTuple  ? "a tuple"
-                                                        : type.name;
+  const std::string name = type.kind == Type::Kind::kFunction ? "a function"
+                           : type.kind == Type::Kind::kTuple  ? "a tuple"
+                                                              : type.name;
   origin_.fail(user, fmt::format("found the type {}, expected a tensor", name));
 }
 
 TensorType TypeTable::tensor(uint32_t index, size_t user) {
   const Type& type = at(index);
-  if (type.kind != Kind::kTensor) fail_type(type, user);
+  if (type.kind != Type::Kind::kTensor) fail_type(type, user);
   if (type.name == "token") return {DType::kToken, {}};
   const Type& part = at(type.element);
-  if (part.kind != Kind::kElement) fail_type(part, user);
+  if (part.kind != Type::Kind::kElement) fail_type(part, user);
   TensorType result;
   result.shape = type.shape;
   const auto dtype = dtype_named(part.name);
@@ -242,13 +257,13 @@ TensorType TypeTable::tensor(uint32_t index, size_t user) {
 
 void TypeTable::add_leaves(uint32_t index, size_t user, std::vector<TensorType>& leaves) {
   const Type& type = at(index);
-  if (type.kind != Kind::kTuple) {
+  if (type.kind != Type::Kind::kTuple) {
     leaves.push_back(tensor(index, user));
     return;
   }
   if (depth_ == 0) tuple_parts_ = 0;
   tuple_parts_ += type.parts.size();
-  if (++depth_ > kMaxDepth || tuple_parts_ > kMaxParts) {
+  if (++depth_ > kMaxTypeDepth || tuple_parts_ > kMaxParts) {
     origin_.fail(user, "a tuple has too many parts");
   }
   for (uint32_t part : type.parts) add_leaves(part, user, leaves);
@@ -257,7 +272,7 @@ void TypeTable::add_leaves(uint32_t index, size_t user, std::vector<TensorType>&
 
 int TypeTable::element_bits(const Type& type, const Cursor& cursor) {
   const std::string& name = type.name;
-  if (type.kind == Kind::kElement) {
+  if (type.kind == Type::Kind::kElement) {
     if (name == "index") return 64;
     if (name == "tf32") return 19;
     const size_t digit = name.find_first_of("0123456789");

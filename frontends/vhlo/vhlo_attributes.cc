@@ -10,32 +10,34 @@ using Kind = Attribute::Kind;
 
 namespace {
 
-enum : uint64_t {
-  kArray = 1,
-  kBoolean = 2,
-  kComparisonDirection = 3,
-  kComparisonType = 4,
-  kApiVersion = 5,
-  kDictionary = 6,
-  kFftType = 7,
-  kFloat = 8,
-  kInteger = 9,
-  kOutputOperandAlias = 10,
-  kPrecision = 11,
-  kRngAlgorithm = 12,
-  kRngDistribution = 13,
-  kString = 14,
-  kTensor = 15,
-  kTranspose = 16,
-  kType = 17,
-  kTypeExtensions = 18,
-  kResultAccuracyMode = 19,
-  kResultAccuracy = 20,
-  kSubAxis = 21,
-  kAxisRef = 22,
-  kReplicaGroupMeshAxes = 23,
-  kMeshAxis = 24,
-  kMesh = 25,
+struct VhloCode {
+  enum : uint64_t {
+    kArray = 1,
+    kBoolean = 2,
+    kComparisonDirection = 3,
+    kComparisonType = 4,
+    kApiVersion = 5,
+    kDictionary = 6,
+    kFftType = 7,
+    kFloat = 8,
+    kInteger = 9,
+    kOutputOperandAlias = 10,
+    kPrecision = 11,
+    kRngAlgorithm = 12,
+    kRngDistribution = 13,
+    kString = 14,
+    kTensor = 15,
+    kTranspose = 16,
+    kType = 17,
+    kTypeExtensions = 18,
+    kResultAccuracyMode = 19,
+    kResultAccuracy = 20,
+    kSubAxis = 21,
+    kAxisRef = 22,
+    kReplicaGroupMeshAxes = 23,
+    kMeshAxis = 24,
+    kMesh = 25,
+  };
 };
 
 // Enumerators by their numbers; an empty spelling is no enumerator.
@@ -47,20 +49,24 @@ struct Enumeration {
 
 const std::vector<Enumeration>& enumerations() {
   static const std::vector<Enumeration> rows = {
-      {kComparisonDirection, "comparison_direction", {"EQ", "NE", "GE", "GT", "LE", "LT"}},
-      {kComparisonType,
+      {VhloCode::kComparisonDirection,
+       "comparison_direction",
+       {"EQ", "NE", "GE", "GT", "LE", "LT"}},
+      {VhloCode::kComparisonType,
        "comparison_type",
        {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED", "WEAKORDER"}},
-      {kApiVersion,
+      {VhloCode::kApiVersion,
        "custom_call_api_version",
        {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
         "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"}},
-      {kFftType, "fft_type", {"FFT", "IFFT", "RFFT", "IRFFT"}},
-      {kPrecision, "precision", {"DEFAULT", "HIGH", "HIGHEST"}},
-      {kRngAlgorithm, "rng_algorithm", {"DEFAULT", "THREE_FRY", "PHILOX"}},
-      {kRngDistribution, "rng_distribution", {"", "UNIFORM", "NORMAL"}},
-      {kTranspose, "transpose", {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}},
-      {kResultAccuracyMode, "result_accuracy_mode", {"DEFAULT", "HIGHEST", "TOLERANCE"}},
+      {VhloCode::kFftType, "fft_type", {"FFT", "IFFT", "RFFT", "IRFFT"}},
+      {VhloCode::kPrecision, "precision", {"DEFAULT", "HIGH", "HIGHEST"}},
+      {VhloCode::kRngAlgorithm, "rng_algorithm", {"DEFAULT", "THREE_FRY", "PHILOX"}},
+      {VhloCode::kRngDistribution, "rng_distribution", {"", "UNIFORM", "NORMAL"}},
+      {VhloCode::kTranspose,
+       "transpose",
+       {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}},
+      {VhloCode::kResultAccuracyMode, "result_accuracy_mode", {"DEFAULT", "HIGHEST", "TOLERANCE"}},
   };
   return rows;
 }
@@ -70,43 +76,43 @@ const std::vector<Enumeration>& enumerations() {
 Attribute AttributeDecoder::decode_vhlo() {
   const uint64_t code = cursor_.varint();
   switch (code) {
-    case kArray:
+    case VhloCode::kArray:
       return array();
-    case kBoolean: {
+    case VhloCode::kBoolean: {
       Attribute boolean = make(Kind::kBool);
       boolean.integer = cursor_.index(2, "a boolean");
       return boolean;
     }
-    case kDictionary:
+    case VhloCode::kDictionary:
       return dictionary();
-    case kFloat:
+    case VhloCode::kFloat:
       return floating();
-    case kInteger:
+    case VhloCode::kInteger:
       return integer();
-    case kOutputOperandAlias:
+    case VhloCode::kOutputOperandAlias:
       return decode_output_operand_alias();
-    case kString:
+    case VhloCode::kString:
       return string();
-    case kTensor:
+    case VhloCode::kTensor:
       return tensor();
-    case kType:
+    case VhloCode::kType:
       return type();
-    case kTypeExtensions: {
+    case VhloCode::kTypeExtensions: {
       Attribute bounds = make(Kind::kIntegers);
       bounds.integers = cursor_.signed_varints();
       return bounds;
     }
-    case kResultAccuracy:
+    case VhloCode::kResultAccuracy:
       return decode_result_accuracy();
-    case kSubAxis: {
+    case VhloCode::kSubAxis: {
       Attribute sub_axis = make(Kind::kIntegers);
       const int64_t pre = cursor_.signed_varint();
       sub_axis.integers = {pre, cursor_.signed_varint()};
       return sub_axis;
     }
-    case kAxisRef:
+    case VhloCode::kAxisRef:
       return decode_axis_ref();
-    case kReplicaGroupMeshAxes: {
+    case VhloCode::kReplicaGroupMeshAxes: {
       Attribute group = make(Kind::kDict);
       Attribute mesh = child();
       if (mesh.kind == Kind::kString) mesh.kind = Kind::kSymbol;
@@ -114,7 +120,7 @@ Attribute AttributeDecoder::decode_vhlo() {
       group.entries.push_back(named("axes", child()));
       return group;
     }
-    case kMeshAxis: {
+    case VhloCode::kMeshAxis: {
       Attribute axis = make(Kind::kDict);
       axis.entries.push_back(named("name", child()));
       Attribute size = make(Kind::kInteger);
@@ -122,7 +128,7 @@ Attribute AttributeDecoder::decode_vhlo() {
       axis.entries.push_back(named("size", std::move(size)));
       return axis;
     }
-    case kMesh:
+    case VhloCode::kMesh:
       return decode_mesh();
     default:
       return decode_enum(code);
