@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "frontends/vhlo/importer.h"
 #include "support/error.h"
 
@@ -36,14 +38,22 @@ const std::vector<text::NamedAttribute>& entry_of(const Attribute* list, size_t 
 }  // namespace
 
 // Programs of jax.export may leave sizes open.
-void Importer::check_sizes(const TensorType& type, size_t argument) const {
-  for (const int64_t size : type.shape) {
-    if (size != kDynamic) continue;
-    fail(current_,
-         fmt::format("argument {} of @{} has the type {}, expected known sizes", argument,
-                     fn_->name(), to_string(type)),
-         "export the program for one size: jax.export.export(jax.jit(f))(jax.ShapeDtypeStruct((8, "
-         "4), jax.numpy.float32)), without symbolic dimensions");
+void Importer::check_sizes(const Operation& module) {
+  for (const Operation& op : module.regions[0].operations) {
+    if (name_of(op).text != "stablehlo.func" || op.regions.size() != 1) continue;
+    const auto& arguments = op.regions[0].arguments;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Dims& shape = types_.at(arguments[i].type).shape;
+      if (std::find(shape.begin(), shape.end(), kDynamic) == shape.end()) continue;
+      LocationRef name;
+      if (arguments[i].location) name = locations_.at(*arguments[i].location);
+      origin_.fail(
+          op.offset,
+          fmt::format("the size of a dimension of argument {}{} is not known", i,
+                      name == nullptr ? "" : " (" + escape(name->to_string()) + ")"),
+          "export the program for one size, without symbolic dimensions: "
+          "jax.export.export(jax.jit(f))(jax.ShapeDtypeStruct((8, 4), jax.numpy.float32))");
+    }
   }
 }
 
@@ -59,7 +69,6 @@ Importer::Arguments Importer::add_arguments(const Block& block, const Attribute*
     const Dict& given = entry_of(attributes, i);
     std::vector<ValueId> values;
     for (TensorType& type : types) {
-      check_sizes(type, i);
       const int64_t rank = type.rank();
       values.push_back(fn_->add_block_argument(fn_->body(), std::move(type)));
       fn_->value(values.back()).sharding = sharding_of(given, rank);

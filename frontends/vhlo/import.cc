@@ -37,6 +37,7 @@ Importer::Importer(const Origin& origin, const Container& container)
 Module Importer::import() {
   check_dialects();
   const Operation& module = module_operation();
+  check_sizes(module);
   check_supported(module);
   find_meshes(module);
   for (const Operation& op : module.regions[0].operations) {

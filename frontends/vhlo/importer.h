@@ -45,7 +45,7 @@ class Importer : private text::ModuleBuilder {
     std::vector<Dict> attributes;
     std::vector<std::string> locations;
   };
-  void check_sizes(const TensorType& type, size_t argument) const;
+  void check_sizes(const Operation& module);
   Arguments add_arguments(const Block& block, const text::Attribute* attributes);
   std::vector<Dict> result_attributes(const Block& block, const text::Attribute* attributes);
 

@@ -59,6 +59,9 @@ std::vector<Precision> precision(const AttributeReader& from) {
   for (const Attribute& element : config->elements) {
     list.push_back(enumerator<Precision>(from, element, "precision_config"));
   }
+  // What says nothing is written or left out, depending on the producer.
+  const auto is_default = [](Precision value) { return value == Precision::kDefault; };
+  if (std::all_of(list.begin(), list.end(), is_default)) list.clear();
   return list;
 }
 
@@ -97,11 +100,6 @@ DotAttrs dot(const AttributeReader& from) {
   attrs.precision = precision(from);
   if (const Attribute* found = from.find("algorithm"))
     attrs.algorithm = algorithm(from.dict(*found));
-  // Beside an algorithm, precision is the default; text leaves it out, bytecode does not.
-  const auto is_default = [](Precision value) { return value == Precision::kDefault; };
-  if (attrs.algorithm && std::all_of(attrs.precision.begin(), attrs.precision.end(), is_default)) {
-    attrs.precision.clear();
-  }
   return attrs;
 }
 

@@ -120,9 +120,6 @@ TEST(Formats, ForeignFormatsAreRefusedByName) {
     const char* remedy;
   };
   const Case cases[] = {
-      {"ML\xefR\x06StableHLO"s, "is MLIR bytecode", "as_text()"},
-      {"\x1c\0\0\0\x10\0\0\0 ML\xefR\x06StableHLO_v1.10.9"s, "is a jax.export artifact",
-       "as_text()"},
       {"PK\x03\x04\x14\0\0\0"s, "is a zip archive", "StableHLO text"},
       {"\x3c\0\0\0\0\0\0\0{\"w\":{}}"s, "is a safetensors file", "--state"},
       {"\x93NUMPY\x01\0"s, "is a NumPy array", "--state"},

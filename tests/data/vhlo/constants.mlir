@@ -1,26 +1,50 @@
 module @constants {
   func.func public @main() -> (tensor<i1>, tensor<11xi1>, tensor<9xi1>, tensor<3xi4>, tensor<3xui4>, tensor<2xi8>, tensor<2xui8>, tensor<2xi16>, tensor<2xui16>, tensor<2x2xi32>, tensor<2xui32>, tensor<2xi64>, tensor<2xui64>, tensor<3xf8E4M3FN>, tensor<3xf8E5M2>, tensor<2xf16>, tensor<2xbf16>, tensor<6xf32>, tensor<2xf64>, tensor<0x3xf32>, tensor<100xf32>) {
-    %0 = stablehlo.constant dense<true> : tensor<i1>
-    %1 = stablehlo.constant dense<[true, false, true, true, false, false, false, true, true, false, true]> : tensor<11xi1>
-    %2 = stablehlo.constant dense<true> : tensor<9xi1>
-    %3 = stablehlo.constant dense<[1, -8, 7]> : tensor<3xi4>
-    %4 = stablehlo.constant dense<[1, 15, 7]> : tensor<3xui4>
-    %5 = stablehlo.constant dense<[-128, 127]> : tensor<2xi8>
-    %6 = stablehlo.constant dense<[0, 255]> : tensor<2xui8>
-    %7 = stablehlo.constant dense<[-32768, 1]> : tensor<2xi16>
-    %8 = stablehlo.constant dense<[65535, 2]> : tensor<2xui16>
-    %9 = stablehlo.constant dense<[[1, -2], [3, -4]]> : tensor<2x2xi32>
-    %10 = stablehlo.constant dense<[4294967295, 0]> : tensor<2xui32>
-    %11 = stablehlo.constant dense<[-9223372036854775808, 9223372036854775807]> : tensor<2xi64>
-    %12 = stablehlo.constant dense<[18446744073709551615, 1]> : tensor<2xui64>
-    %13 = stablehlo.constant dense<[1.0, -0.5, 448.0]> : tensor<3xf8E4M3FN>
-    %14 = stablehlo.constant dense<[1.0, 0x7C, -2.0]> : tensor<3xf8E5M2>
-    %15 = stablehlo.constant dense<[1.5, -65504.0]> : tensor<2xf16>
-    %16 = stablehlo.constant dense<[1.5, 0xFF80]> : tensor<2xbf16>
-    %17 = stablehlo.constant dense<[0.1, -0.0, 0x7F800000, 0x7FC00000, 1.0e-45, 3.40282347E+38]> : tensor<6xf32>
-    %18 = stablehlo.constant dense<[0.1, 1.0e308]> : tensor<2xf64>
-    %19 = stablehlo.constant dense<> : tensor<0x3xf32>
-    %20 = stablehlo.constant dense<2.5> : tensor<100xf32>
-    return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20 : tensor<i1>, tensor<11xi1>, tensor<9xi1>, tensor<3xi4>, tensor<3xui4>, tensor<2xi8>, tensor<2xui8>, tensor<2xi16>, tensor<2xui16>, tensor<2x2xi32>, tensor<2xui32>, tensor<2xi64>, tensor<2xui64>, tensor<3xf8E4M3FN>, tensor<3xf8E5M2>, tensor<2xf16>, tensor<2xbf16>, tensor<6xf32>, tensor<2xf64>, tensor<0x3xf32>, tensor<100xf32>
-  }
-}
+    %c = stablehlo.constant dense<true> : tensor<i1> loc(#loc2)
+    %c_0 = stablehlo.constant dense<[true, false, true, true, false, false, false, true, true, false, true]> : tensor<11xi1> loc(#loc3)
+    %c_1 = stablehlo.constant dense<true> : tensor<9xi1> loc(#loc4)
+    %c_2 = stablehlo.constant dense<[1, -8, 7]> : tensor<3xi4> loc(#loc5)
+    %c_3 = stablehlo.constant dense<[1, 15, 7]> : tensor<3xui4> loc(#loc6)
+    %c_4 = stablehlo.constant dense<[-128, 127]> : tensor<2xi8> loc(#loc7)
+    %c_5 = stablehlo.constant dense<[0, 255]> : tensor<2xui8> loc(#loc8)
+    %c_6 = stablehlo.constant dense<[-32768, 1]> : tensor<2xi16> loc(#loc9)
+    %c_7 = stablehlo.constant dense<[65535, 2]> : tensor<2xui16> loc(#loc10)
+    %c_8 = stablehlo.constant dense<[[1, -2], [3, -4]]> : tensor<2x2xi32> loc(#loc11)
+    %c_9 = stablehlo.constant dense<[4294967295, 0]> : tensor<2xui32> loc(#loc12)
+    %c_10 = stablehlo.constant dense<[-9223372036854775808, 9223372036854775807]> : tensor<2xi64> loc(#loc13)
+    %c_11 = stablehlo.constant dense<[18446744073709551615, 1]> : tensor<2xui64> loc(#loc14)
+    %cst = stablehlo.constant dense<[1.000000e+00, -5.000000e-01, 4.480000e+02]> : tensor<3xf8E4M3FN> loc(#loc15)
+    %cst_12 = stablehlo.constant dense<[1.000000e+00, 0x7C, -2.000000e+00]> : tensor<3xf8E5M2> loc(#loc16)
+    %cst_13 = stablehlo.constant dense<[1.500000e+00, -6.550400e+04]> : tensor<2xf16> loc(#loc17)
+    %cst_14 = stablehlo.constant dense<[1.500000e+00, 0xFF80]> : tensor<2xbf16> loc(#loc18)
+    %cst_15 = stablehlo.constant dense<[1.000000e-01, -0.000000e+00, 0x7F800000, 0x7FC00000, 1.401300e-45, 3.40282347E+38]> : tensor<6xf32> loc(#loc19)
+    %cst_16 = stablehlo.constant dense<[1.000000e-01, 1.000000e+308]> : tensor<2xf64> loc(#loc20)
+    %cst_17 = stablehlo.constant dense<> : tensor<0x3xf32> loc(#loc21)
+    %cst_18 = stablehlo.constant dense<2.500000e+00> : tensor<100xf32> loc(#loc22)
+    return %c, %c_0, %c_1, %c_2, %c_3, %c_4, %c_5, %c_6, %c_7, %c_8, %c_9, %c_10, %c_11, %cst, %cst_12, %cst_13, %cst_14, %cst_15, %cst_16, %cst_17, %cst_18 : tensor<i1>, tensor<11xi1>, tensor<9xi1>, tensor<3xi4>, tensor<3xui4>, tensor<2xi8>, tensor<2xui8>, tensor<2xi16>, tensor<2xui16>, tensor<2x2xi32>, tensor<2xui32>, tensor<2xi64>, tensor<2xui64>, tensor<3xf8E4M3FN>, tensor<3xf8E5M2>, tensor<2xf16>, tensor<2xbf16>, tensor<6xf32>, tensor<2xf64>, tensor<0x3xf32>, tensor<100xf32> loc(#loc23)
+  } loc(#loc1)
+} loc(#loc)
+#loc = loc("-":1:1)
+#loc1 = loc("-":2:3)
+#loc2 = loc("-":3:10)
+#loc3 = loc("-":4:10)
+#loc4 = loc("-":5:10)
+#loc5 = loc("-":6:10)
+#loc6 = loc("-":7:10)
+#loc7 = loc("-":8:10)
+#loc8 = loc("-":9:10)
+#loc9 = loc("-":10:10)
+#loc10 = loc("-":11:10)
+#loc11 = loc("-":12:10)
+#loc12 = loc("-":13:11)
+#loc13 = loc("-":14:11)
+#loc14 = loc("-":15:11)
+#loc15 = loc("-":16:11)
+#loc16 = loc("-":17:11)
+#loc17 = loc("-":18:11)
+#loc18 = loc("-":19:11)
+#loc19 = loc("-":20:11)
+#loc20 = loc("-":21:11)
+#loc21 = loc("-":22:11)
+#loc22 = loc("-":23:11)
+#loc23 = loc("-":24:5)

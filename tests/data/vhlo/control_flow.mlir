@@ -1,38 +1,70 @@
+#loc2 = loc("-":2:26)
+#loc3 = loc("state['x']")
+#loc4 = loc("-":2:106)
+#loc27 = loc("-":33:27)
+#loc28 = loc("-":33:46)
 module @control_flow attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @main(%n: tensor<i32>, %x: tensor<3xf32> {jax.buffer_donor = true} loc("state['x']"), %y: tensor<3xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<3xf32> {jax.result_info = "result[0]"}, tensor<3xf32> {jax.result_info = "result[1]['y']"}, tensor<i32>) {
-    %zero = stablehlo.constant dense<0> : tensor<i32>
-    %0:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<3xf32>
-      cond {
-        %10 = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-        stablehlo.return %10 : tensor<i1>
-      } do {
-        %one = stablehlo.constant dense<1> : tensor<i32>
-        %11 = stablehlo.add %i, %one : tensor<i32>
-        %12 = func.call @step(%v, %y) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-        stablehlo.return %11, %12 : tensor<i32>, tensor<3xf32>
-      }
-    %1 = stablehlo.compare GT, %0#0, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  func.func public @main(%arg0: tensor<i32> loc("-":2:26), %arg1: tensor<3xf32> {jax.buffer_donor = true} loc("state['x']"), %arg2: tensor<3xf32> {tf.aliasing_output = 1 : i32} loc("-":2:106)) -> (tensor<3xf32> {jax.result_info = "result[0]"}, tensor<3xf32> {jax.result_info = "result[1]['y']"}, tensor<i32>) {
+    %c = stablehlo.constant dense<1> : tensor<i32> loc(#loc5)
+    %c_0 = stablehlo.constant dense<0> : tensor<i32> loc(#loc6)
+    %0:2 = stablehlo.while(%iterArg = %c_0, %iterArg_1 = %arg1) : tensor<i32>, tensor<3xf32>
+    cond {
+      %5 = stablehlo.compare LT, %iterArg, %arg0, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc8)
+      stablehlo.return %5 : tensor<i1> loc(#loc9)
+    } do {
+      %5 = stablehlo.add %iterArg, %c : tensor<i32> loc(#loc10)
+      %6 = func.call @step(%iterArg_1, %arg2) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32> loc(#loc11)
+      stablehlo.return %5, %6 : tensor<i32>, tensor<3xf32> loc(#loc12)
+    } loc(#loc7)
+    %1 = stablehlo.compare GT, %0#0, %c_0, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc13)
     %2 = "stablehlo.if"(%1) ({
-      %10 = stablehlo.multiply %0#1, %y : tensor<3xf32>
-      stablehlo.return %10 : tensor<3xf32>
+      %5 = stablehlo.multiply %0#1, %arg2 : tensor<3xf32> loc(#loc15)
+      stablehlo.return %5 : tensor<3xf32> loc(#loc16)
     }, {
-      stablehlo.return %y : tensor<3xf32>
-    }) : (tensor<i1>) -> tensor<3xf32>
-    %3 = "stablehlo.case"(%n) ({
-      stablehlo.return %2 : tensor<3xf32>
+      stablehlo.return %arg2 : tensor<3xf32> loc(#loc17)
+    }) : (tensor<i1>) -> tensor<3xf32> loc(#loc14)
+    %3 = "stablehlo.case"(%arg0) ({
+      stablehlo.return %2 : tensor<3xf32> loc(#loc19)
     }, {
-      %10 = stablehlo.negate %2 : tensor<3xf32>
-      stablehlo.return %10 : tensor<3xf32>
+      %5 = stablehlo.negate %2 : tensor<3xf32> loc(#loc20)
+      stablehlo.return %5 : tensor<3xf32> loc(#loc21)
     }, {
-      %10 = stablehlo.add %2, %2 : tensor<3xf32>
-      stablehlo.return %10 : tensor<3xf32>
-    }) : (tensor<i32>) -> tensor<3xf32>
-    %4:2 = stablehlo.optimization_barrier %3, %2 : tensor<3xf32>, tensor<3xf32>
-    return %4#0, %4#1, %0#0 : tensor<3xf32>, tensor<3xf32>, tensor<i32>
-  }
-  func.func private @step(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {
-    %0 = stablehlo.multiply %a, %b : tensor<3xf32>
-    %1 = stablehlo.sine %0 : tensor<3xf32>
-    return %1 : tensor<3xf32>
-  }
-}
+      %5 = stablehlo.add %2, %2 : tensor<3xf32> loc(#loc22)
+      stablehlo.return %5 : tensor<3xf32> loc(#loc23)
+    }) : (tensor<i32>) -> tensor<3xf32> loc(#loc18)
+    %4:2 = stablehlo.optimization_barrier %3, %2 : tensor<3xf32>, tensor<3xf32> loc(#loc24)
+    return %4#0, %4#1, %0#0 : tensor<3xf32>, tensor<3xf32>, tensor<i32> loc(#loc25)
+  } loc(#loc1)
+  func.func private @step(%arg0: tensor<3xf32> loc("-":33:27), %arg1: tensor<3xf32> loc("-":33:46)) -> tensor<3xf32> {
+    %0 = stablehlo.multiply %arg0, %arg1 : tensor<3xf32> loc(#loc29)
+    %1 = stablehlo.sine %0 : tensor<3xf32> loc(#loc30)
+    return %1 : tensor<3xf32> loc(#loc31)
+  } loc(#loc26)
+} loc(#loc)
+#loc = loc("-":1:1)
+#loc1 = loc("-":2:3)
+#loc5 = loc(unknown)
+#loc6 = loc("-":3:13)
+#loc7 = loc("-":4:12)
+#loc8 = loc("-":6:15)
+#loc9 = loc("-":7:9)
+#loc10 = loc("-":10:15)
+#loc11 = loc("-":11:15)
+#loc12 = loc("-":12:9)
+#loc13 = loc("-":14:10)
+#loc14 = loc("-":15:10)
+#loc15 = loc("-":16:13)
+#loc16 = loc("-":17:7)
+#loc17 = loc("-":19:7)
+#loc18 = loc("-":21:10)
+#loc19 = loc("-":22:7)
+#loc20 = loc("-":24:13)
+#loc21 = loc("-":25:7)
+#loc22 = loc("-":27:13)
+#loc23 = loc("-":28:7)
+#loc24 = loc("-":30:12)
+#loc25 = loc("-":31:5)
+#loc26 = loc("-":33:3)
+#loc29 = loc("-":34:10)
+#loc30 = loc("-":35:10)
+#loc31 = loc("-":36:5)

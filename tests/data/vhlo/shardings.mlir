@@ -1,18 +1,37 @@
+#loc3 = loc("weights")
+#loc4 = loc("-":3:123)
+#loc8 = loc("-":6:167)
+#loc9 = loc("-":6:188)
+#loc12 = loc("-":9:12)
+#loc13 = loc("-":9:29)
 module @shardings attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
-  sdy.mesh @mesh = <["data"=2, "model"=4]>
-  func.func public @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {"model"}]>} loc("weights"), %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model":(1)2, ?}, {?}p1], replicated={"data"}>}) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}]>}, tensor<8x8xf32>) {
-    %0 = stablehlo.add %a, %b {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", "model"}, {}]>]>} : tensor<8x8xf32>
-    %1 = sdy.sharding_constraint %0 <@mesh, [{"model"}, {?}]> : tensor<8x8xf32>
-    %2 = sdy.manual_computation(%1, %b) in_shardings=[<@mesh, [{"data"}, {}]>, <@mesh, [{"data"}, {}]>] out_shardings=[<@mesh, [{"data"}, {}]>] manual_axes={"data"} (%c: tensor<4x8xf32>, %d: tensor<4x8xf32>) {
-      %10 = stablehlo.multiply %c, %d : tensor<4x8xf32>
-      %11 = "stablehlo.all_reduce"(%10) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, use_global_device_ids}> ({
-      ^bb0(%p: tensor<f32>, %q: tensor<f32>):
-        %20 = stablehlo.add %p, %q : tensor<f32>
-        stablehlo.return %20 : tensor<f32>
-      }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
-      sdy.return %11 : tensor<4x8xf32>
-    } : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    %3 = sdy.reshard %2 <@mesh, [{}, {"data"}]> : tensor<8x8xf32>
-    return %3, %1 : tensor<8x8xf32>, tensor<8x8xf32>
-  }
-}
+  sdy.mesh @mesh = <["data"=2, "model"=4]> loc(#loc1)
+  func.func public @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {"model"}]>} loc("weights"), %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model":(1)2, ?}, {?}p1], replicated={"data"}>} loc("-":3:123)) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}]>}, tensor<8x8xf32>) {
+    %0 = stablehlo.add %arg0, %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"data", "model"}, {}]>]>} : tensor<8x8xf32> loc(#loc5)
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"model"}, {?}]> : tensor<8x8xf32> loc(#loc6)
+    %2 = sdy.manual_computation(%1, %arg1) in_shardings=[<@mesh, [{"data"}, {}]>, <@mesh, [{"data"}, {}]>] out_shardings=[<@mesh, [{"data"}, {}]>] manual_axes={"data"} (%arg2: tensor<4x8xf32> loc("-":6:167), %arg3: tensor<4x8xf32> loc("-":6:188)) {
+      %4 = stablehlo.multiply %arg2, %arg3 : tensor<4x8xf32> loc(#loc10)
+      %5 = "stablehlo.all_reduce"(%4) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, use_global_device_ids}> ({
+      ^bb0(%arg4: tensor<f32> loc("-":9:12), %arg5: tensor<f32> loc("-":9:29)):
+        %6 = stablehlo.add %arg4, %arg5 : tensor<f32> loc(#loc14)
+        stablehlo.return %6 : tensor<f32> loc(#loc15)
+      }) : (tensor<4x8xf32>) -> tensor<4x8xf32> loc(#loc11)
+      sdy.return %5 : tensor<4x8xf32> loc(#loc16)
+    } : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> loc(#loc7)
+    %3 = sdy.reshard %2 <@mesh, [{}, {"data"}]> : tensor<8x8xf32> loc(#loc17)
+    return %3, %1 : tensor<8x8xf32>, tensor<8x8xf32> loc(#loc18)
+  } loc(#loc2)
+} loc(#loc)
+#loc = loc("-":1:1)
+#loc1 = loc("-":2:3)
+#loc2 = loc("-":3:3)
+#loc5 = loc("-":4:10)
+#loc6 = loc("-":5:10)
+#loc7 = loc("-":6:10)
+#loc10 = loc("-":7:13)
+#loc11 = loc("-":8:13)
+#loc14 = loc("-":10:15)
+#loc15 = loc("-":11:9)
+#loc16 = loc("-":13:7)
+#loc17 = loc("-":15:10)
+#loc18 = loc("-":16:5)

@@ -1,48 +1,105 @@
+#loc2 = loc("-":2:26)
+#loc3 = loc("-":2:47)
+#loc4 = loc("-":2:64)
+#loc5 = loc("-":2:81)
+#loc6 = loc("-":2:102)
+#loc7 = loc("-":2:123)
+#loc8 = loc("-":2:149)
+#loc9 = loc("-":2:174)
+#loc10 = loc("-":2:197)
+#loc22 = loc("-":14:10)
+#loc23 = loc("-":14:27)
+#loc30 = loc("-":22:10)
+#loc31 = loc("-":22:27)
+#loc35 = loc("-":27:10)
+#loc36 = loc("-":27:27)
+#loc39 = loc("-":31:10)
+#loc40 = loc("-":31:27)
+#loc45 = loc("-":37:10)
+#loc46 = loc("-":37:27)
+#loc47 = loc("-":37:44)
+#loc48 = loc("-":37:61)
 module @tensors {
-  func.func public @main(%x: tensor<4x6xf32>, %s: tensor<i32>, %f: tensor<f32>, %g: tensor<3x1xi32>, %u: tensor<3x6xf32>, %im: tensor<2x8x8x4xf32>, %k: tensor<3x3x2x8xf32>, %e: tensor<2x4x6xf32>, %key: tensor<2xui64>) -> (tensor<3x6xf32>, tensor<4x6xf32>, tensor<6xf32>, tensor<2x4x4xf32>, tensor<2x4x4x8xf32>, tensor<2x3xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xi32>, tensor<2xui64>, tensor<3xui32>, tensor<12x2xf32>) {
-    %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x6xf32>) -> tensor<6x4xf32>
-    %1 = stablehlo.reverse %0, dims = [0] : tensor<6x4xf32>
-    %2 = stablehlo.slice %1 [1:5:2, 0:4] : (tensor<6x4xf32>) -> tensor<2x4xf32>
-    %3 = stablehlo.concatenate %2, %1, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
-    %4 = stablehlo.pad %3, %f, low = [1, 0], high = [2, -1], interior = [1, 0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<18x3xf32>
-    %5 = stablehlo.slice %4 [0:12, 0:2] : (tensor<18x3xf32>) -> tensor<12x2xf32>
-    %6 = stablehlo.reshape %5 : (tensor<12x2xf32>) -> tensor<4x6xf32>
-    %7 = stablehlo.dynamic_slice %6, %s, %s, sizes = [2, 3] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
-    %8 = stablehlo.dynamic_update_slice %x, %7, %s, %s : (tensor<4x6xf32>, tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>
-    %9 = "stablehlo.gather"(%8, %g) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = true, slice_sizes = array<i64: 1, 6>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>
-    %10 = "stablehlo.scatter"(%x, %g, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %40 = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %40 : tensor<f32>
-    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x6xf32>) -> tensor<4x6xf32>
-    %11 = stablehlo.reduce(%10 init: %f) applies stablehlo.maximum across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
-    %12 = stablehlo.dot_general %e, %e, batching_dims = [0] x [0], contracting_dims = [2] x [2], precision = [HIGHEST, DEFAULT] : (tensor<2x4x6xf32>, tensor<2x4x6xf32>) -> tensor<2x4x4xf32>
-    %13 = stablehlo.convolution(%im, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [0, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64, precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>]} : (tensor<2x8x8x4xf32>, tensor<3x3x2x8xf32>) -> tensor<2x4x4x8xf32>
-    %14 = "stablehlo.reduce_window"(%x, %f) <{base_dilations = array<i64: 1, 1>, padding = dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>, window_dilations = array<i64: 1, 1>, window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 2>}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %40 = stablehlo.maximum %a, %b : tensor<f32>
-      stablehlo.return %40 : tensor<f32>
-    }) : (tensor<4x6xf32>, tensor<f32>) -> tensor<2x3xf32>
-    %15 = "stablehlo.select_and_scatter"(%x, %14, %f) <{padding = dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 2>}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %40 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      stablehlo.return %40 : tensor<i1>
+  func.func public @main(%arg0: tensor<4x6xf32> loc("-":2:26), %arg1: tensor<i32> loc("-":2:47), %arg2: tensor<f32> loc("-":2:64), %arg3: tensor<3x1xi32> loc("-":2:81), %arg4: tensor<3x6xf32> loc("-":2:102), %arg5: tensor<2x8x8x4xf32> loc("-":2:123), %arg6: tensor<3x3x2x8xf32> loc("-":2:149), %arg7: tensor<2x4x6xf32> loc("-":2:174), %arg8: tensor<2xui64> loc("-":2:197)) -> (tensor<3x6xf32>, tensor<4x6xf32>, tensor<6xf32>, tensor<2x4x4xf32>, tensor<2x4x4x8xf32>, tensor<2x3xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xi32>, tensor<2xui64>, tensor<3xui32>, tensor<12x2xf32>) {
+    %0 = stablehlo.transpose %arg0, dims = [1, 0] : (tensor<4x6xf32>) -> tensor<6x4xf32> loc(#loc11)
+    %1 = stablehlo.reverse %0, dims = [0] : tensor<6x4xf32> loc(#loc12)
+    %2 = stablehlo.slice %1 [1:5:2, 0:4] : (tensor<6x4xf32>) -> tensor<2x4xf32> loc(#loc13)
+    %3 = stablehlo.concatenate %2, %1, dim = 0 : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<8x4xf32> loc(#loc14)
+    %4 = stablehlo.pad %3, %arg2, low = [1, 0], high = [2, -1], interior = [1, 0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<18x3xf32> loc(#loc15)
+    %5 = stablehlo.slice %4 [0:12, 0:2] : (tensor<18x3xf32>) -> tensor<12x2xf32> loc(#loc16)
+    %6 = stablehlo.reshape %5 : (tensor<12x2xf32>) -> tensor<4x6xf32> loc(#loc17)
+    %7 = stablehlo.dynamic_slice %6, %arg1, %arg1, sizes = [2, 3] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32> loc(#loc18)
+    %8 = stablehlo.dynamic_update_slice %arg0, %7, %arg1, %arg1 : (tensor<4x6xf32>, tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32> loc(#loc19)
+    %9 = "stablehlo.gather"(%8, %arg3) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = true, slice_sizes = array<i64: 1, 6>}> : (tensor<4x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32> loc(#loc20)
+    %10 = "stablehlo.scatter"(%arg0, %arg3, %arg4) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
+    ^bb0(%arg9: tensor<f32> loc("-":14:10), %arg10: tensor<f32> loc("-":14:27)):
+      %22 = stablehlo.add %arg9, %arg10 : tensor<f32> loc(#loc24)
+      stablehlo.return %22 : tensor<f32> loc(#loc25)
+    }) : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3x6xf32>) -> tensor<4x6xf32> loc(#loc21)
+    %11 = stablehlo.reduce(%10 init: %arg2) applies stablehlo.maximum across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32> loc(#loc26)
+    %12 = stablehlo.dot_general %arg7, %arg7, batching_dims = [0] x [0], contracting_dims = [2] x [2], precision = [HIGHEST, DEFAULT] : (tensor<2x4x6xf32>, tensor<2x4x6xf32>) -> tensor<2x4x4xf32> loc(#loc27)
+    %13 = stablehlo.convolution(%arg5, %arg6) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [0, 1]], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64, precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>]} : (tensor<2x8x8x4xf32>, tensor<3x3x2x8xf32>) -> tensor<2x4x4x8xf32> loc(#loc28)
+    %14 = "stablehlo.reduce_window"(%arg0, %arg2) <{padding = dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 2>}> ({
+    ^bb0(%arg9: tensor<f32> loc("-":22:10), %arg10: tensor<f32> loc("-":22:27)):
+      %22 = stablehlo.maximum %arg9, %arg10 : tensor<f32> loc(#loc32)
+      stablehlo.return %22 : tensor<f32> loc(#loc33)
+    }) : (tensor<4x6xf32>, tensor<f32>) -> tensor<2x3xf32> loc(#loc29)
+    %15 = "stablehlo.select_and_scatter"(%arg0, %14, %arg2) <{padding = dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 2>}> ({
+    ^bb0(%arg9: tensor<f32> loc("-":27:10), %arg10: tensor<f32> loc("-":27:27)):
+      %22 = stablehlo.compare GE, %arg9, %arg10, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc37)
+      stablehlo.return %22 : tensor<i1> loc(#loc38)
     }, {
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %40 = stablehlo.add %a, %b : tensor<f32>
-      stablehlo.return %40 : tensor<f32>
-    }) : (tensor<4x6xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x6xf32>
-    %16 = stablehlo.iota dim = 1 : tensor<4x6xi32>
+    ^bb0(%arg9: tensor<f32> loc("-":31:10), %arg10: tensor<f32> loc("-":31:27)):
+      %22 = stablehlo.add %arg9, %arg10 : tensor<f32> loc(#loc41)
+      stablehlo.return %22 : tensor<f32> loc(#loc42)
+    }) : (tensor<4x6xf32>, tensor<2x3xf32>, tensor<f32>) -> tensor<4x6xf32> loc(#loc34)
+    %16 = stablehlo.iota dim = 1 : tensor<4x6xi32> loc(#loc43)
     %17:2 = "stablehlo.sort"(%15, %16) <{dimension = 1 : i64, is_stable = true}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
-      %40 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      stablehlo.return %40 : tensor<i1>
-    }) : (tensor<4x6xf32>, tensor<4x6xi32>) -> (tensor<4x6xf32>, tensor<4x6xi32>)
-    %18, %19 = stablehlo.rng_bit_generator %key, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
-    %20 = stablehlo.broadcast_in_dim %11, dims = [1] : (tensor<6xf32>) -> tensor<4x6xf32>
-    %21 = stablehlo.add %20, %17#0 : tensor<4x6xf32>
-    %22 = stablehlo.bitcast_convert %16 : (tensor<4x6xi32>) -> tensor<4x6xf32>
-    %23 = stablehlo.add %22, %10 : tensor<4x6xf32>
-    return %9, %23, %11, %12, %13, %14, %21, %8, %17#1, %18, %19, %5 : tensor<3x6xf32>, tensor<4x6xf32>, tensor<6xf32>, tensor<2x4x4xf32>, tensor<2x4x4x8xf32>, tensor<2x3xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xi32>, tensor<2xui64>, tensor<3xui32>, tensor<12x2xf32>
-  }
-}
+    ^bb0(%arg9: tensor<f32> loc("-":37:10), %arg10: tensor<f32> loc("-":37:27), %arg11: tensor<i32> loc("-":37:44), %arg12: tensor<i32> loc("-":37:61)):
+      %22 = stablehlo.compare LT, %arg9, %arg10, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc49)
+      stablehlo.return %22 : tensor<i1> loc(#loc50)
+    }) : (tensor<4x6xf32>, tensor<4x6xi32>) -> (tensor<4x6xf32>, tensor<4x6xi32>) loc(#loc44)
+    %output_state, %output = stablehlo.rng_bit_generator %arg8, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>) loc(#loc51)
+    %18 = stablehlo.broadcast_in_dim %11, dims = [1] : (tensor<6xf32>) -> tensor<4x6xf32> loc(#loc52)
+    %19 = stablehlo.add %18, %17#0 : tensor<4x6xf32> loc(#loc53)
+    %20 = stablehlo.bitcast_convert %16 : (tensor<4x6xi32>) -> tensor<4x6xf32> loc(#loc54)
+    %21 = stablehlo.add %20, %10 : tensor<4x6xf32> loc(#loc55)
+    return %9, %21, %11, %12, %13, %14, %19, %8, %17#1, %output_state, %output, %5 : tensor<3x6xf32>, tensor<4x6xf32>, tensor<6xf32>, tensor<2x4x4xf32>, tensor<2x4x4x8xf32>, tensor<2x3xf32>, tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xi32>, tensor<2xui64>, tensor<3xui32>, tensor<12x2xf32> loc(#loc56)
+  } loc(#loc1)
+} loc(#loc)
+#loc = loc("-":1:1)
+#loc1 = loc("-":2:3)
+#loc11 = loc("-":3:10)
+#loc12 = loc("-":4:10)
+#loc13 = loc("-":5:10)
+#loc14 = loc("-":6:10)
+#loc15 = loc("-":7:10)
+#loc16 = loc("-":8:10)
+#loc17 = loc("-":9:10)
+#loc18 = loc("-":10:10)
+#loc19 = loc("-":11:10)
+#loc20 = loc("-":12:10)
+#loc21 = loc("-":13:11)
+#loc24 = loc("-":15:13)
+#loc25 = loc("-":16:7)
+#loc26 = loc("-":18:27)
+#loc27 = loc("-":19:11)
+#loc28 = loc("-":20:11)
+#loc29 = loc("-":21:11)
+#loc32 = loc("-":23:13)
+#loc33 = loc("-":24:7)
+#loc34 = loc("-":26:11)
+#loc37 = loc("-":28:13)
+#loc38 = loc("-":29:7)
+#loc41 = loc("-":32:13)
+#loc42 = loc("-":33:7)
+#loc43 = loc("-":35:11)
+#loc44 = loc("-":36:13)
+#loc49 = loc("-":38:13)
+#loc50 = loc("-":39:7)
+#loc51 = loc("-":41:16)
+#loc52 = loc("-":42:11)
+#loc53 = loc("-":43:11)
+#loc54 = loc("-":44:11)
+#loc55 = loc("-":45:11)
+#loc56 = loc("-":46:5)
