@@ -1,7 +1,6 @@
 // Formats are recognised by content; what cannot be read is refused by name, with a remedy.
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -9,11 +8,13 @@
 #include "frontends/frontend.h"
 #include "ir/serialize.h"
 #include "tests/frontends/hlo_text.h"
+#include "tests/support/gzip.h"
 
 namespace spmd {
 namespace {
 
 using namespace std::string_literals;
+using testing::gzipped;
 
 const char* kAdd =
     "instructions { name: 'x' opcode: 'parameter' shape { element_type: F32 dimensions: 4 } id: 1 }"
@@ -22,20 +23,6 @@ const char* kAdd =
 
 std::string add_module() {
   return hlo_module(kAdd, 2, {}, "entry_computation_name: 'main'").SerializeAsString();
-}
-
-std::string gzipped(const std::string& bytes) {
-  z_stream stream{};
-  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string result(bytes.size() + 1024, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(result.data());
-  stream.avail_out = static_cast<uInt>(result.size());
-  deflate(&stream, Z_FINISH);
-  result.resize(stream.total_out);
-  deflateEnd(&stream);
-  return result;
 }
 
 std::string error_of(std::string_view bytes) {
