@@ -94,4 +94,10 @@ Module import_file(const std::string& path, const ImportOptions& options) {
   return import_bytes(read_file(path), path, options);
 }
 
+std::unique_ptr<OnnxParameters> read_parameters(std::string_view bytes, const std::string& source) {
+  if (is_gzip(bytes)) return read_parameters(gunzip(bytes, source), source);
+  if (is_serialized_module(bytes) || sniff(bytes) != Format::kOnnx) return nullptr;
+  return std::make_unique<OnnxParameters>(bytes, source, folder_of(source));
+}
+
 }  // namespace spmd
