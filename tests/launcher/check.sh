@@ -17,7 +17,7 @@ says 'parts of stablehlo.dot_general at model.mlir:13, for stablehlo.multiply at
 run check model.mlir --verbose
 expect_success
 says 'values as propagation placed them'
-says 'x, through stablehlo.dot_general at model.mlir:10'
+says 'y, through stablehlo.subtract at model.mlir:12'
 run check model.mlir --mesh data=8 --json
 expect_success
 says '"ranks": 8'
