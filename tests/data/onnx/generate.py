@@ -4,8 +4,8 @@
 Needs onnx and onnxruntime (any recent version):  python3 generate.py
 
 They are for the ops that ONNX's own cases leave out: those of ONNX Runtime (domain com.microsoft),
-and a few of ai.onnx. Expected outputs are ONNX Runtime's; where its CPU provider lacks the op or
-an attribute, a case gives a NumPy formula of its definition instead.
+and a few of ai.onnx. Expected outputs are ONNX Runtime's, or of ONNX's reference implementation for
+ai.onnx; where these lack the op or an attribute, a case gives a NumPy formula of its definition.
 """
 import pathlib
 import shutil
@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 HERE = pathlib.Path(__file__).parent / "node"
 MICROSOFT = "com.microsoft"
@@ -335,6 +336,124 @@ def rotary():
          {"num_heads": 2, "rotary_embedding_dim": 4})
 
 
+# ---- ai.onnx
+
+
+def standard(name, op, inputs, attributes=None, opset=21, **rest):
+    """By ONNX's reference implementation."""
+    attributes = attributes or {}
+    if "expected" not in rest:
+        inputs = [None if x is None else np.asarray(x) for x in inputs]
+        outputs = rest.get("outputs", 1)
+        model = model_of(op, "", inputs, outputs, attributes, opset, range(outputs))
+        feeds = {f"input_{i}": x for i, x in enumerate(inputs) if x is not None}
+        rest["expected"] = ReferenceEvaluator(model).run(None, feeds)
+    case(name, op, inputs, attributes, domain="", opset=opset, **rest)
+
+
+def standard_activations():
+    x = floats(3, 4, scale=2)
+    standard("gelu", "Gelu", [x])
+    standard("gelu_tanh", "Gelu", [x], {"approximate": "tanh"})
+    standard("mish", "Mish", [x])
+    standard("swish", "Swish", [x], {"alpha": 0.5}, opset=24)
+
+
+def standard_bits():
+    a, b = integers(256, 3, 4), integers(256, 4, seed=1)
+    for op in ("And", "Or", "Xor"):
+        standard(f"bitwise_{op.lower()}", f"Bitwise{op}", [a, b])
+    standard("bitwise_not", "BitwiseNot", [a.astype(np.int16)])
+
+
+def standard_shapes():
+    x = floats(2, 3, 5)
+    standard("center_crop_pad", "CenterCropPad", [x, np.array([4, 2], np.int64)], {"axes": [1, 2]})
+    standard("center_crop_pad_odd", "CenterCropPad", [x, np.array([3, 6, 2], np.int64)])
+    for size in ([1, 1, 2, 3], [1, 1, 2, 2, 3]):
+        theta = floats(1, len(size) - 2, len(size) - 1)
+        for corners in (0, 1):
+            standard(f"affine_grid_{len(size) - 2}d_{corners}", "AffineGrid",
+                     [theta, np.array(size, np.int64)], {"align_corners": corners})
+    columns = floats(1, 8, 9)  # two channels, windows of 2 by 2, three by three of them
+    standard("col2im", "Col2Im", [columns, np.array([4, 4], np.int64), np.array([2, 2], np.int64)])
+    standard("col2im_strided", "Col2Im",
+             [floats(1, 8, 4), np.array([4, 4], np.int64), np.array([2, 2], np.int64)],
+             {"strides": [2, 2]})
+    standard("col2im_padded", "Col2Im",
+             [floats(1, 4, 25), np.array([4, 4], np.int64), np.array([2, 2], np.int64)],
+             {"pads": [1, 1, 1, 1]})
+
+
+def standard_windows():
+    x = floats(1, 2, 5, 5)
+    standard("lp_pool", "LpPool", [x], {"kernel_shape": [2, 2], "p": 3})
+    standard("lp_pool_strided", "LpPool", [x],
+             {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 0]})
+    standard("global_lp_pool", "GlobalLpPool", [x], {"p": 3},
+             expected=[(np.abs(x) ** 3).sum((2, 3), keepdims=True) ** np.float32(1 / 3)])
+
+
+def standard_normalizations():
+    x = floats(2, 4, 3, 3)
+    scale, bias = floats(4, seed=1), floats(4, seed=2)
+    standard("group_normalization", "GroupNormalization", [x, scale, bias], {"num_groups": 2})
+    standard("group_normalization_18", "GroupNormalization", [x, scale[:2], bias[:2]],
+             {"num_groups": 2}, opset=18)
+    # The reference implementation forgets the absolute values.
+    case("lp_normalization_1", "LpNormalization", [x], {"p": 1, "axis": 1}, domain="")
+    standard("lp_normalization_2", "LpNormalization", [x], {"p": 2, "axis": -1})
+    standard("rms_normalization", "RMSNormalization", [floats(2, 3, 8), floats(8, seed=1)],
+             {"epsilon": 1e-3}, opset=23)
+    standard("rms_normalization_axis", "RMSNormalization", [floats(2, 3, 8), floats(3, 8, seed=1)],
+             {"axis": 1}, opset=23)
+
+
+def standard_attention():
+    q, k, v = floats(2, 4, 3, 8), floats(2, 2, 5, 8, seed=1), floats(2, 2, 5, 8, seed=2)
+    standard("attention", "Attention", [q, k, v], opset=23)
+    standard("attention_causal", "Attention", [q, k, v], {"is_causal": 1, "scale": 0.5}, opset=23)
+    standard("attention_mask", "Attention", [q, k, v, floats(3, 5, seed=3)], {"softcap": 3.0},
+             opset=23)
+    seen = integers(2, 2, 1, 3, 5, seed=4).astype(bool)
+    seen[..., 0] = True
+    standard("attention_seen", "Attention", [q, k, v, seen], opset=23)
+    flat = [x.transpose(0, 2, 1, 3).reshape(2, x.shape[2], -1).copy() for x in (q, k, v)]
+    standard("attention_3d", "Attention", flat, {"q_num_heads": 4, "kv_num_heads": 2}, opset=23)
+    past = [floats(2, 2, 4, 8, seed=5), floats(2, 2, 4, 8, seed=6)]
+    standard("attention_past", "Attention", [q, k, v, None, *past], outputs=3, opset=23)
+    tables = (floats(9, 2, seed=1), floats(9, 2, seed=2))
+    at = np.array([[0, 3, 1], [5, 8, 2]], np.int64)
+    standard("rotary_embedding", "RotaryEmbedding", [floats(2, 2, 3, 4), *tables, at], opset=23)
+    standard("rotary_embedding_interleaved", "RotaryEmbedding", [floats(2, 2, 3, 4), *tables, at],
+             {"interleaved": 1}, opset=23)
+    standard("rotary_embedding_3d", "RotaryEmbedding", [floats(2, 3, 8), *tables, at],
+             {"num_heads": 2}, opset=23)
+    standard("rotary_embedding_part", "RotaryEmbedding", [floats(2, 2, 3, 6), *tables, at],
+             {"rotary_embedding_dim": 4}, opset=23)
+
+
+def standard_others():
+    cache, update = floats(2, 2, 5, 3), floats(2, 2, 2, 3, seed=1)
+    starts = np.array([1, 3], np.int64)
+    standard("tensor_scatter", "TensorScatter", [cache, update, starts], opset=24)
+    standard("tensor_scatter_circular", "TensorScatter", [cache, update, np.array([4, 0], np.int64)],
+             {"mode": "circular"}, opset=24)
+    x = floats(2, 4)
+    standard("cum_prod", "CumProd", [x, np.array(1, np.int64)], opset=26,
+             expected=[np.cumprod(x, 1)])
+    exclusive = np.cumprod(np.concatenate([np.ones((2, 1), np.float32), x[:, :0:-1]], 1), 1)
+    standard("cum_prod_reverse_exclusive", "CumProd", [x, np.array(1, np.int64)],
+             {"exclusive": 1, "reverse": 1}, opset=26, expected=[exclusive[:, ::-1].copy()])
+    standard("bit_cast", "BitCast", [x], {"to": TensorProto.INT32}, opset=26,
+             expected=[x.view(np.int32)])
+    image, offset = floats(1, 1, 4, 4), floats(1, 8, 3, 3, seed=1)
+    standard("deform_conv", "DeformConv",
+             [image, floats(2, 1, 2, 2, seed=2), offset, floats(2, seed=3),
+              np.abs(floats(1, 4, 3, 3, seed=4))],
+             {"kernel_shape": [2, 2], "pads": [0, 0, 0, 0]}, opset=19)
+
+
 if __name__ == "__main__":
     shutil.rmtree(HERE, ignore_errors=True)
     activations()
@@ -345,3 +464,10 @@ if __name__ == "__main__":
     attention()
     group_query_attention()
     rotary()
+    standard_activations()
+    standard_bits()
+    standard_shapes()
+    standard_windows()
+    standard_normalizations()
+    standard_attention()
+    standard_others()
