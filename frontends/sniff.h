@@ -11,11 +11,11 @@ enum class Format {
   kHloModuleProto,
   kHloProto,
   kHloSnapshot,
+  kOnnx,
   // Recognised in order to be refused by name.
   kEmpty,
   kMlirBytecode,
   kJaxExport,
-  kOnnx,
   kZip,
   kSafetensors,
   kNumpy,

@@ -247,6 +247,9 @@ class FunctionVerifier {
                       fmt::format("{} has a size that is not known", to_string(value.type)),
                       "export the program for fixed shapes");
     }
+    if (!is_valid(value.type)) {
+      throw UserError(place(), fmt::format("{} is larger than any memory", to_string(value.type)));
+    }
     if (value.sharding) {
       check_sharding(*value.sharding, value.type.rank(), module_.mesh, place());
     }

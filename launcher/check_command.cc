@@ -83,7 +83,11 @@ Json report_of_saved_plan(const plan::Plan& plan, const CommandLine& line,
 
 void run_check(const CommandLine& line) {
   RunConfig config;
-  alone(kUsageError, [&] { config = resolve_config(line); });
+  ImportOptions options;
+  alone(kUsageError, [&] {
+    config = resolve_config(line);
+    options = parse_import_options(line.dims, line.inputs);
+  });
   if (line.print_config) return fmt::print("{}", print_config(config));
   Json report;
   std::string bytes;
@@ -94,7 +98,7 @@ void run_check(const CommandLine& line) {
     report = report_of_saved_plan(plan, line, config);
   } else {
     Module module;
-    alone(kFileError, [&] { module = import_bytes(bytes, line.model); });
+    alone(kFileError, [&] { module = import_bytes(bytes, line.model, options); });
     report = report_of_program(std::move(module), line, config);
   }
   fmt::print("{}", line.json ? report_json(report) : report_text(report, line.verbose));

@@ -42,8 +42,10 @@ std::string list_lines(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-Inputs::Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init)
+Inputs::Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init,
+               const RecordedValues* recorded)
     : plan_(plan), bound_(static_cast<size_t>(plan.arguments_size()), false) {
+  if (recorded != nullptr) bind_recorded(*recorded);
   if (config.state) bind_state(*config.state);
   if (config.batches) bind_batches(*config.batches);
   if (random_init) draw_missing();
@@ -56,6 +58,13 @@ std::vector<int> Inputs::unbound() const {
     if (!bound_[static_cast<size_t>(i)]) arguments.push_back(i);
   }
   return arguments;
+}
+
+void Inputs::bind_recorded(const RecordedValues& recorded) {
+  initial_ = recorded.arguments();
+  bound_.assign(bound_.size(), true);
+  notes_.push_back(
+      fmt::format("{}: the arguments are those that the file records", plan_.source()));
 }
 
 void Inputs::bind_state(const std::string& path) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launcher/config.h"
+#include "launcher/recorded_values.h"
 #include "runtime/binding.h"
 #include "runtime/io/tensor_source.h"
 #include "runtime/training_loop.h"
@@ -18,9 +19,11 @@ namespace spmd {
 // refer to.
 class Inputs {
  public:
-  // Throws UserError when a file cannot be read, a name fits several tensors, or an argument has no
-  // value and `random_init` does not allow to draw one.
-  Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init);
+  // Without files and `random_init`, the arguments are those that the program's file records, if
+  // `recorded` is not null. Throws UserError when a file cannot be read, a name fits several
+  // tensors, or an argument has no value and `random_init` does not allow to draw one.
+  Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init,
+         const RecordedValues* recorded = nullptr);
 
   // To be handed to TrainingLoop::prepare, which checks types and shapes.
   const std::vector<InitialValue>& initial() const { return initial_; }
@@ -33,6 +36,7 @@ class Inputs {
   int64_t batch_size() const;
 
  private:
+  void bind_recorded(const RecordedValues& recorded);
   void bind_state(const std::string& path);
   void bind_batches(const std::string& path);
   std::vector<int> takers_of_state() const;

@@ -38,7 +38,10 @@ class Preparation {
       : communicator_(communicator), line_(line), launch_(launch) {}
 
   RunConfig configure() {
-    phase(kUsageError, [&] { config_ = resolve_config(line_); });
+    phase(kUsageError, [&] {
+      config_ = resolve_config(line_);
+      import_options_ = parse_import_options(line_.dims, line_.inputs);
+    });
     return config_;
   }
 
@@ -51,7 +54,7 @@ class Preparation {
       if (is_plan(bytes)) {
         job.plan = plan::parse_plan(bytes, line_.model);
       } else {
-        module = import_bytes(bytes, line_.model);
+        module = import_bytes(bytes, line_.model, import_options_);
       }
     });
     const int ranks = communicator_.size();
@@ -80,6 +83,7 @@ class Preparation {
   const CommandLine& line_;
   const LaunchEnvironment& launch_;
   RunConfig config_;
+  ImportOptions import_options_;
 };
 
 void broadcast(comm::Communicator& communicator, Job& job) {

@@ -12,6 +12,7 @@
 #include "launcher/metrics.h"
 #include "launcher/output_file.h"
 #include "launcher/progress_log.h"
+#include "launcher/recorded_values.h"
 #include "launcher/report.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
@@ -41,7 +42,7 @@ class Session {
           kCheckFailed,
           fmt::format("{}: the run gave other numbers\n"
                       "  the table says which; --tolerances FILE allows larger differences",
-                      line_.expected));
+                      reference()));
     }
   }
 
@@ -55,7 +56,8 @@ class Session {
                   [&] { executor_.emplace(job_.plan, communicator_); });
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
-      inputs_.emplace(job_.plan, job_.config, line_.random_init);
+      if (takes_recorded()) recorded_ = RecordedValues::read(line_.model, job_.plan);
+      inputs_.emplace(job_.plan, job_.config, line_.random_init, recorded_ ? &*recorded_ : nullptr);
       TrainingRun run{.initial = inputs_->initial(), .batches = inputs_->batches()};
       run.steps = job_.config.steps.value_or(-1);
       run.on_step = [this](const StepReport& report) { return on_step(report); };
@@ -67,7 +69,27 @@ class Session {
       }
       log_.emplace(job_.config, metrics_, loop_->steps(), inputs_->batch_size());
     });
+    on_root(communicator_, kUsageError, [&] {
+      if (line_.tolerances.empty() || !line_.expected.empty()) return;
+      if (!compares_recorded()) {
+        throw UserError("--tolerances", "there is nothing to compare", "pass --check FILE too");
+      }
+      tolerances_ = read_tolerances(line_.tolerances);
+    });
     history_.resize(metrics_.size());
+  }
+
+  // What the program's file records is used where the user says nothing else.
+  bool takes_recorded() const {
+    return !job_.config.state && !job_.config.batches && !line_.random_init;
+  }
+  // The recorded results are those of one step.
+  bool compares_recorded() const {
+    return line_.expected.empty() && recorded_ && recorded_->has_results() && loop_->steps() == 1;
+  }
+  // What the run is compared with.
+  const std::string& reference() const {
+    return line_.expected.empty() ? line_.model : line_.expected;
   }
 
   void announce() const {
@@ -79,6 +101,11 @@ class Session {
                with_thousands(statistics.bytes_sent_per_step()));
     for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", printable(note));
     note_unnamed_metrics();
+    if (recorded_ && recorded_->has_results() && loop_->steps() > 1) {
+      fmt::print(
+          "note: {}: records the results of one step, which are not compared with those of {}\n",
+          printable(job_.plan.source()), loop_->steps());
+    }
     std::fflush(stdout);
   }
 
@@ -122,7 +149,23 @@ class Session {
   }
 
   void compare() {
-    if (line_.expected.empty()) return;
+    if (compares_recorded()) {
+      compare_recorded();
+    } else if (!line_.expected.empty()) {
+      compare_expected();
+    }
+  }
+
+  void compare_recorded() {
+    Comparison comparison;
+    for (int i = 0; i < job_.plan.results_size(); ++i) {
+      const std::optional<Tensor> value = executor_->gather_result(i);
+      if (is_root()) recorded_->compare(i, value->view(), tolerances_, comparison);
+    }
+    conclude(std::move(comparison));
+  }
+
+  void compare_expected() {
     Comparison comparison;
     for (size_t i = 0; expected_ && i < history_.size(); ++i) {
       expected_->compare_metric_values(i, history_[i], comparison);
@@ -132,16 +175,20 @@ class Session {
       const std::optional<Tensor> value = executor_->gather_argument(i);
       if (expected_) expected_->compare_argument(i, value->view(), comparison);
     }
-    // All ranks end with the exit code that rank 0 finds.
+    if (expected_) comparison.state_skipped = expected_->state_skipped();
+    conclude(std::move(comparison));
+  }
+
+  // All ranks end with the exit code that rank 0 finds.
+  void conclude(Comparison comparison) {
     std::string verdict = comparison.passed() ? "passed" : "failed";
     communicator_.broadcast(verdict, 0, "the outcome of --check");
-    if (expected_) comparison.state_skipped = expected_->state_skipped();
-    if (is_root()) fmt::print("{}", to_string(comparison, line_.expected));
-    if (!comparison.state_skipped.empty()) {
+    if (is_root()) fmt::print("{}", to_string(comparison, reference()));
+    if (is_root() && !comparison.state_skipped.empty()) {
       fmt::print(stderr,
                  "spmd-run: warning: {}: the state was not compared: {}\n"
                  "  run as many steps to compare it\n",
-                 line_.expected, comparison.state_skipped);
+                 reference(), comparison.state_skipped);
     }
     comparison_ = std::move(comparison);
     check_failed_ = verdict == "failed";
@@ -172,6 +219,7 @@ class Session {
   comm::Communicator& communicator_;
   const CommandLine& line_;
   const Job& job_;
+  std::optional<RecordedValues> recorded_;
   std::optional<Inputs> inputs_;
   std::optional<Executor> executor_;
   std::optional<TrainingLoop> loop_;
@@ -181,6 +229,7 @@ class Session {
   bool check_failed_ = false;
   // On rank 0 only.
   std::optional<ExpectedValues> expected_;
+  Tolerances tolerances_;  // for what the program's file records
   std::optional<ProgressLog> log_;
   std::optional<Comparison> comparison_;
 };

@@ -114,21 +114,11 @@ void Emitter::remember(const Instruction& instruction, size_t first) {
   }
 }
 
-ValueId Emitter::checked(ValueId value) const {
-  if (value == ValueId::kNone) {
-    context_.fail(computation_.instruction(current_),
-                  "uses a value of a manual computation outside of it",
-                  "export the program as JAX lowers it, before other tools change it");
-  }
-  return value;
-}
-
 std::vector<ValueId> Emitter::leaves_of(int number) const {
   const ValueTable::Range range = table_.range(number);
   std::vector<ValueId> leaves;
   leaves.reserve(range.count);
-  for (uint32_t i = 0; i < range.count; ++i)
-    leaves.push_back(checked(table_.leaf(range.first + i)));
+  for (uint32_t i = 0; i < range.count; ++i) leaves.push_back(table_.leaf(range.first + i));
   return leaves;
 }
 
@@ -137,7 +127,7 @@ std::vector<ValueId> Emitter::all_operands() const {
   for (int i = 0; i < computation_.instruction(current_).operand_ids_size(); ++i) {
     const ValueTable::Range range = table_.range(operand_number(i));
     for (uint32_t k = 0; k < range.count; ++k) {
-      leaves.push_back(checked(table_.leaf(range.first + k)));
+      leaves.push_back(table_.leaf(range.first + k));
     }
   }
   return leaves;
@@ -149,7 +139,7 @@ ValueId Emitter::operand(int index) {
     fail(computation_.instruction(current_),
          fmt::format("operand {} is a tuple of {}, expected a tensor", index, range.count));
   }
-  return checked(table_.leaf(range.first));
+  return table_.leaf(range.first);
 }
 
 std::vector<TensorType> Emitter::result_types(const Instruction& instruction) {

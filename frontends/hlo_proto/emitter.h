@@ -44,7 +44,7 @@ struct ModuleContext {
   std::vector<const Computation*> pending;  // called, not yet filled
   int depth = 0;                            // of regions
   int64_t num_ops = 0;                      // created so far
-  bool has_spmd_borders = false;            // of manual regions, in GSPMD's form
+  bool has_manual_borders = false;          // custom calls around manual regions
   // By op, null where none is.
   std::unordered_map<const Function*, std::vector<const Instruction*>> instructions_of_ops;
 
@@ -155,9 +155,6 @@ class Emitter {
                                           const std::vector<ValueId>& leaves);
   // Remembers the instruction of the ops from number `first` on that have none yet.
   void remember(const Instruction& instruction, size_t first);
-  // Fails for values that only a manual computation will define.
-  ValueId checked(ValueId value) const;
-
   ModuleContext& context_;
   const Computation& computation_;
   ValueTable& table_;

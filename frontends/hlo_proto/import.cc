@@ -58,7 +58,10 @@ Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source,
     context.pending.pop_back();
     hlo_proto::fill_private(context, *next);
   }
-  if (context.has_spmd_borders) raise_manual_regions(context.module);
+  if (context.has_manual_borders) {
+    raise_manual_regions(context.module);
+    raise_manual_calls(context.module, context.shardings.meshes());
+  }
   verify(context.module, [&](const Function& fn, OpId op) { return context.place_of_op(fn, op); });
   return std::move(context.module);
 }

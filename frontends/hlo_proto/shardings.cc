@@ -73,15 +73,19 @@ ShardingRef Shardings::on_mesh(const NamedSharding& named, const std::string& pl
                   [&] { return share(sharding_on_mesh(named.sharding, named.mesh, mesh_)); });
 }
 
-std::vector<ShardingRef> Shardings::parse(const std::string& text, const std::string& place) {
-  const auto found = parsed_.find(text);
-  if (found != parsed_.end()) return found->second;
-  const MeshLookup lookup = [&](std::string_view name) -> const Mesh* {
+MeshLookup Shardings::meshes() const {
+  return [this](std::string_view name) -> const Mesh* {
     for (const auto& [known, mesh] : named_meshes_) {
       if (known == name) return &mesh;
     }
     return nullptr;
   };
+}
+
+std::vector<ShardingRef> Shardings::parse(const std::string& text, const std::string& place) {
+  const auto found = parsed_.find(text);
+  if (found != parsed_.end()) return found->second;
+  const MeshLookup lookup = meshes();
   std::vector<ShardingRef> shardings;
   if (text.find("sharding_per_value") == std::string::npos) {
     shardings.push_back(on_mesh(parse_sdy_sharding(text, lookup, place), place));
@@ -92,10 +96,6 @@ std::vector<ShardingRef> Shardings::parse(const std::string& text, const std::st
   }
   parsed_.emplace(text, shardings);
   return shardings;
-}
-
-AxisList Shardings::parse_manual_axes(const std::string& text, const std::string& place) const {
-  return parse_sdy_manual_axes(text, mesh_, place);
 }
 
 ShardingRef Shardings::from_hlo(const HloSharding& hlo, int64_t rank,

@@ -50,7 +50,8 @@ class Shardings {
                               const std::string& place);
   // Of an attribute's text: `#sdy.sharding<...>` or `#sdy.sharding_per_value<[...]>`.
   std::vector<ShardingRef> parse(const std::string& text, const std::string& place);
-  AxisList parse_manual_axes(const std::string& text, const std::string& place) const;
+  // The meshes that texts of shardings name. Not after this object is gone.
+  MeshLookup meshes() const;
 
  private:
   void find_sdy_mesh(const std::string& text);

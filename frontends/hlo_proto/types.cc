@@ -6,21 +6,6 @@
 #include "support/error.h"
 
 namespace spmd::hlo_proto {
-namespace {
-
-// Bytes of a tensor fit in 62 bits, so that sums and products of a few of them cannot overflow.
-void check_size(const TensorType& type, const std::string& place) {
-  int64_t bytes = std::max<int64_t>(byte_size(type.dtype), 1);
-  for (int64_t size : type.shape) {
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes) ||
-        bytes > (int64_t{1} << 62)) {
-      throw UserError(place, fmt::format("{} is larger than any memory", to_string(type)),
-                      "the file is damaged: export it again");
-    }
-  }
-}
-
-}  // namespace
 
 std::optional<DType> dtype_of(hlo::PrimitiveType type) {
   switch (type) {
@@ -108,7 +93,14 @@ TensorType type_of(const hlo::ShapeProto& shape, const std::string& place) {
     throw UserError(place, fmt::format("found a dimension of size {}", size),
                     "export the program for fixed shapes");
   }
-  check_size(type, place);
+  if (type.rank() > kMaxRank) {
+    throw UserError(place, fmt::format("found a tensor of {} dimensions", type.rank()),
+                    fmt::format("expected at most {}", kMaxRank));
+  }
+  if (!is_valid(type)) {
+    throw UserError(place, fmt::format("{} is larger than any memory", to_string(type)),
+                    "the file is damaged: export it again");
+  }
   return type;
 }
 

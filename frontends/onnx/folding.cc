@@ -11,7 +11,7 @@ namespace spmd::onnx {
 namespace {
 
 // Scalar operations that reading a model may spend on one value.
-constexpr double kMaxWork = 3e8;
+constexpr double kMaxWork = 3e7;
 
 // Values that an op reads: its operands, and what its regions read from outside.
 std::vector<ValueId> values_read(const Function& fn, const Op& op) {

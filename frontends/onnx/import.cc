@@ -7,7 +7,8 @@
 
 namespace spmd {
 
-Module import_onnx(std::string_view bytes, const std::string& source, const OnnxOptions& options) {
+Module import_onnx(std::string_view bytes, const std::string& source,
+                   const ImportOptions& options) {
   google::protobuf::Arena arena;
   const auto& model = parse_proto<onnx::ModelProto>(arena, bytes, source, "ONNX model");
   return onnx::Importer(model, source, options).run();

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "frontends/onnx/options.h"
+#include "frontends/import_options.h"
 #include "ir/module.h"
 
 namespace spmd {
@@ -15,6 +15,6 @@ namespace spmd {
 // UserError; ops without a meaning here are all listed at once, and so are dimensions without a
 // size. The result is verified.
 Module import_onnx(std::string_view bytes, const std::string& source,
-                   const OnnxOptions& options = {});
+                   const ImportOptions& options = {});
 
 }  // namespace spmd

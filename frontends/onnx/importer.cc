@@ -79,7 +79,7 @@ const FunctionProto* Functions::find(const NodeProto& node) const {
   return found == functions_.end() ? nullptr : found->second;
 }
 
-Importer::Importer(const ModelProto& model, std::string source, const OnnxOptions& options)
+Importer::Importer(const ModelProto& model, std::string source, const ImportOptions& options)
     : model_(model),
       source_(std::move(source)),
       options_(options),

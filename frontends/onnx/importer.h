@@ -47,7 +47,7 @@ class Functions {
 
 class Importer {
  public:
-  Importer(const ModelProto& model, std::string source, const OnnxOptions& options);
+  Importer(const ModelProto& model, std::string source, const ImportOptions& options);
 
   Module run();
 
@@ -95,7 +95,7 @@ class Importer {
 
   const ModelProto& model_;
   const std::string source_;
-  const OnnxOptions& options_;
+  const ImportOptions& options_;
   Module module_;
   Function& fn_;
   Writer writer_;

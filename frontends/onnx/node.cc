@@ -29,6 +29,15 @@ void Node::unsupported(std::string_view what) {
   fail(fmt::format("{}, which is not supported", what), "export the model without it");
 }
 
+void Node::check_table(double entries) {
+  constexpr double kMost = 1 << 24;
+  if (entries > kMost) {
+    fail(fmt::format("it needs a list of {:.3g} numbers when it is read, the most are {:.3g}",
+                     entries, kMost),
+         "export the model with smaller sizes");
+  }
+}
+
 // ---- inputs
 
 int Node::num_inputs() const { return proto_.input_size(); }
@@ -116,6 +125,7 @@ Dims Node::known_integers(int input) {
     fail(fmt::format("its {} is {}, expected a list of integers", input_name(input),
                      to_string(literal.type())));
   }
+  check_table(static_cast<double>(literal.type().num_elements()));
   Dims values;
   for (int64_t i = 0; i < literal.type().num_elements(); ++i) values.push_back(literal.as_int(i));
   return values;
@@ -131,6 +141,7 @@ int64_t Node::known_integer(int input) {
 
 std::vector<double> Node::known_numbers(int input) {
   const Literal& literal = known(input);
+  check_table(static_cast<double>(literal.type().num_elements()));
   std::vector<double> values;
   for (int64_t i = 0; i < literal.type().num_elements(); ++i) {
     values.push_back(literal.as_double(i));

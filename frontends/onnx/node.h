@@ -84,6 +84,8 @@ class Node {
   void require(bool condition, std::string_view fact) {
     if (!condition) fail(fact);
   }
+  // Throws when what is computed while reading (a table, a list) has too many entries.
+  void check_table(double entries);
   std::string place() const;
 
  private:

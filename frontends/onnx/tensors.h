@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/onnx/options.h"
+#include "frontends/import_options.h"
 #include "ir/literal.h"
 
 namespace spmd::onnx {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontends/onnx/options.h"
+#include "frontends/import_options.h"
 #include "ir/module.h"
 
 namespace spmd::onnx {

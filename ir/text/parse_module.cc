@@ -43,6 +43,7 @@ Module Parser::parse() {
   if (!scan_.at_end()) scan_.fail_expected("the end of the file");
   resolve_calls();
   raise_manual_regions(module_);
+  raise_manual_calls(module_, mesh_lookup());
   verify(module_);
   return std::move(module_);
 }

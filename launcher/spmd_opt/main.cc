@@ -78,13 +78,15 @@ int check(const Module& before, const Module& after, const OptOptions& options) 
 
 Module read_program(const OptOptions& options) {
   Module module;
+  ImportOptions import_options;
+  alone(kUsageError, [&] { import_options = parse_import_options(options.dims, options.inputs); });
   alone(kFileError, [&] {
     const std::string bytes = read_file(options.input);
     if (is_plan(bytes)) {
       throw UserError(options.input, "is a compiled Plan, which has no passes to run",
                       "run it with spmd-run, or see spmd-run check; give its program here");
     }
-    module = import_bytes(bytes, options.input);
+    module = import_bytes(bytes, options.input, import_options);
   });
   alone(kUsageError, [&] {
     if (options.mesh.empty()) return;

@@ -124,7 +124,6 @@ TEST(Formats, ForeignFormatsAreRefusedByName) {
       {"\x1c\0\0\0\x10\0\0\0 ML\xefR\x06StableHLO_v1.10.9"s, "is a jax.export artifact",
        "as_text()"},
       {"PK\x03\x04\x14\0\0\0"s, "is a zip archive", "StableHLO text"},
-      {"\x08\x08\x12\x07pytorch\x3a\x02\x0a\0"s, "is an ONNX model", "StableHLO text"},
       {"\x3c\0\0\0\0\0\0\0{\"w\":{}}"s, "is a safetensors file", "--state"},
       {"\x93NUMPY\x01\0"s, "is a NumPy array", "--state"},
       {"\x80\x04\x95\x10\0\0\0\0\0\0\0"s, "is a Python pickle", "as_text()"},

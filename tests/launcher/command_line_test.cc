@@ -70,13 +70,6 @@ TEST(CommandLine, WordsThatAreNotKnown) {
             std::string("spmd-run: unknown option --sate\n  did you mean --state?") + kHelp);
 }
 
-TEST(CommandLine, TolerancesNeedACheck) {
-  EXPECT_EQ(mistake({"m", "--tolerances", "t.json"}),
-            std::string("spmd-run: --tolerances: there is nothing to compare\n"
-                        "  pass --check FILE too") +
-                kHelp);
-}
-
 // An option is one line: its place has no line number.
 TEST(CommandLine, SettingsAreNamedWhole) {
   EXPECT_EQ(refused_setting("train.steps=abc"),

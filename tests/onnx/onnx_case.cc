@@ -157,7 +157,7 @@ class DataSet {
   const fs::path folder_;
   const std::string& bytes_;
   onnx::Tensors tensors_;
-  OnnxOptions options_;
+  ImportOptions options_;
   std::vector<std::string> initialized_;
   std::map<std::string, Literal> values_;
 };

@@ -346,6 +346,8 @@ void scan_of_batches(Node& node, ScanShape shape) {
   const std::vector<Expr> values = node.ins(1);
   shape.states = values.size() - shape.inputs;
   shape.input_backward = flags(node, "directions", shape.inputs);
+  node.require(values[0].rank() > 0, "its inputs have no batch dimension");
+  if (values[0].dim(0) > kMaxUnrolled) node.unsupported("a Scan of opset 8 with a large batch");
   std::vector<std::vector<Expr>> results;
   for (int64_t b = 0; b < values[0].dim(0); ++b) {
     std::vector<Expr> entry;

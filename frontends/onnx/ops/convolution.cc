@@ -215,6 +215,7 @@ void col2im(Node& node) {
     // [batch, channels, done..., block_i, ..., patches_i, ...] to one dimension of the image.
     const auto at = static_cast<size_t>(i);
     const int64_t count = window.positions(at, image[at]);
+    node.check_table(static_cast<double>(count) * static_cast<double>(window.size[at]));
     const int64_t place = 2 + i, patch = place + (spatial - i);
     Expr moved = move_dim(result, patch, place + 1);
     Dims merged = moved.shape();

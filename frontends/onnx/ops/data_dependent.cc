@@ -22,6 +22,7 @@ Expr positions(Node& node, const Dims& values) {
 void non_zero(Node& node) {
   const Literal& x = node.known(0);
   const TensorType& type = x.type();
+  node.check_table(static_cast<double>(type.num_elements()));
   const int64_t rank = std::max<int64_t>(type.rank(), 1);
   std::vector<Dims> found(static_cast<size_t>(rank));
   const Dims strides = row_major_strides(type.shape);
@@ -44,6 +45,7 @@ void non_zero(Node& node) {
 void compress(Node& node) {
   Expr x = node.in(0);
   const Literal& condition = node.known(1);
+  node.check_table(static_cast<double>(condition.type().num_elements()));
   int64_t dim = 0;
   if (node.has_attribute("axis")) {
     dim = node.axis(node.integer("axis"), x.rank());
@@ -74,6 +76,7 @@ std::vector<Key> keys_of(const Literal& x, int64_t count, int64_t dim) {
 
 void unique(Node& node) {
   const Literal x = node.known(0);
+  node.check_table(static_cast<double>(x.type().num_elements()));
   Expr data = node.in(0);
   const bool along = node.has_attribute("axis");
   const int64_t dim = along ? node.axis(node.integer("axis"), data.rank()) : -1;
@@ -167,6 +170,9 @@ void non_max_suppression(Node& node) {
                    boxes.type().dim(0) == scores.type().dim(0) &&
                    boxes.type().dim(1) == scores.type().dim(2),
                "its boxes and scores do not fit each other");
+  // Every box is compared with the ones chosen before it.
+  const auto number = static_cast<double>(scores.type().num_elements());
+  node.check_table(number * static_cast<double>(boxes.type().dim(1)));
   Suppression s;
   s.most = node.has(2) ? node.known_integer(2) : 0;
   s.iou = node.has(3) ? node.known_numbers(3).at(0) : 0;

@@ -22,8 +22,7 @@ struct Axis {
   double roi_start = 0, roi_end = 1;
 };
 
-// Where output element `i` lies among the input's elements.
-double coordinate(Node& node, const Settings& s, const Axis& axis, int64_t i) {
+double unbounded_coordinate(Node& node, const Settings& s, const Axis& axis, int64_t i) {
   const auto x = static_cast<double>(i), from = static_cast<double>(axis.from);
   const double to = from * axis.scale;  // before rounding
   if (s.coordinates == "half_pixel") return (x + 0.5) / axis.scale - 0.5;
@@ -45,6 +44,13 @@ double coordinate(Node& node, const Settings& s, const Axis& axis, int64_t i) {
     return 0.5 * (axis.roi_start + axis.roi_end) * (from - 1);
   }
   node.fail("its attribute coordinate_transformation_mode is unknown");
+}
+
+// Where output element `i` lies among the input's elements.
+double coordinate(Node& node, const Settings& s, const Axis& axis, int64_t i) {
+  const double x = unbounded_coordinate(node, s, axis, i);
+  node.require(std::abs(x) < 1e12, "its region or its scales are out of range");
+  return x;
 }
 
 int64_t nearest(Node& node, const Settings& s, double x) {
@@ -96,7 +102,7 @@ bool is_extrapolated(Node& node, const Settings& s, const Axis& axis, int64_t i)
 
 Expr interpolated(Node& node, const Settings& s, const Axis& axis, const Expr& x, int64_t dim) {
   const TensorType type{DType::kF32, {axis.to, axis.from}};
-  node.require(type.num_bytes() < (int64_t{1} << 30), "it is too large to be interpolated");
+  node.check_table(static_cast<double>(axis.to) * static_cast<double>(axis.from));
   Literal matrix(type);
   for (int64_t i = 0; i < axis.to; ++i) {
     fill_row(node, s, axis, i, matrix.mutable_as<float>() + i * axis.from);
@@ -112,6 +118,7 @@ Expr interpolated(Node& node, const Settings& s, const Axis& axis, const Expr& x
 
 Expr resized(Node& node, const Settings& s, const Axis& axis, const Expr& x, int64_t dim) {
   node.require(axis.from > 0 || axis.to == 0, "an empty dimension is resized");
+  node.check_table(static_cast<double>(axis.to));
   if (axis.to == 0) return slice_dim(x, dim, 0, 0);
   const bool identity = axis.from == axis.to && s.coordinates != "tf_crop_and_resize";
   if (identity && axis.scale == 1) return x;
@@ -153,7 +160,7 @@ void set_resized(Node& node, const Settings& s, const std::vector<Axis>& axes, c
 
 Axis scaled_axis(Node& node, int64_t from, double scale) {
   const double to = std::floor(static_cast<double>(from) * scale);
-  node.require(scale > 0 && to < 1e9, "a scale is out of range");
+  node.require(scale > 1e-6 && to < 1e9, "a scale is out of range");
   return {from, static_cast<int64_t>(to), scale};
 }
 

@@ -62,7 +62,8 @@ void split_to_sequence(Node& node) {
   const int64_t dim = node.axis(node.integer("axis", 0), x.rank());
   const int64_t size = x.dim(dim);
   bool keep = node.flag("keepdims", true);
-  Dims parts(static_cast<size_t>(std::min<int64_t>(size, 1 << 20)), 1);
+  node.check_table(static_cast<double>(size));
+  Dims parts(static_cast<size_t>(size), 1);
   if (node.has(1)) {
     keep = true;
     const Literal& given = node.known(1);

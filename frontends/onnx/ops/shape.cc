@@ -84,6 +84,7 @@ void concat(Node& node) {
 // Sizes of `parts` parts of a dimension: equal, but for a smaller last one.
 Dims equal_parts(Node& node, int64_t size, int64_t parts) {
   node.require(parts > 0, "it has no outputs");
+  node.check_table(static_cast<double>(parts));
   const int64_t each = (size + parts - 1) / parts;
   Dims sizes;
   for (int64_t i = 0; i < parts; ++i) {
@@ -183,6 +184,7 @@ Expr pad_by_repeating(Node& node, Expr x, const std::string& mode, const Dims& l
     if (before == 0 && after == 0) continue;
     const int64_t size = x.dim(d);
     node.require(size > 0, "an empty dimension has nothing to repeat");
+    node.check_table(static_cast<double>(size + before + after));
     Dims positions;
     for (int64_t i = -before; i < size + after; ++i) {
       positions.push_back(source_position(mode, i, size));

@@ -54,7 +54,7 @@ Expr transformed(const Expr& x, const Expr& matrix) {
 // unity: the first `bins` of n frequencies.
 Complex fourier(Node& node, const Complex& x, int64_t n, int64_t bins, bool inverse) {
   const int64_t length = std::min(x.re.dim(x.re.rank() - 1), n);
-  node.require(length * bins < (int64_t{1} << 26), "its transform is too long");
+  node.check_table(static_cast<double>(length) * static_cast<double>(bins));
   Writer& writer = node.writer();
   const DType dtype = x.re.dtype();
   const Expr c = wave(writer, dtype, length, bins, n, false);
@@ -133,7 +133,7 @@ void stft(Node& node) {
   node.require(size >= 1 && size <= length, "its frames do not fit its signal");
   node.require(!window || window.shape() == Dims{size}, "its window does not fit its frames");
   const int64_t frames = (length - size) / step + 1;
-  node.require(frames * size < (int64_t{1} << 28), "it has too many frames");
+  node.check_table(static_cast<double>(frames) * static_cast<double>(size));
   Dims positions;
   for (int64_t f = 0; f < frames; ++f) {
     for (int64_t i = 0; i < size; ++i) positions.push_back(f * step + i);
@@ -157,6 +157,7 @@ void mel_weight_matrix(Node& node) {
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const auto hertz = [](double m) { return 700 * (std::pow(10, m / 2595) - 1); };
   const int64_t bins = size / 2 + 1;
+  node.check_table(static_cast<double>(bins) * static_cast<double>(mels));
   const double step = (mel(high) - mel(low)) / static_cast<double>(mels + 2);
   std::vector<double> edges;  // in bins
   for (int64_t i = 0; i < mels + 2; ++i) {

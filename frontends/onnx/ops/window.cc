@@ -48,6 +48,8 @@ void average_pool(Node& node) {
   const Expr wide = convert(x, compute_type(x.dtype()));
   Expr average = reduce_window(wide, window, OpCode::kAdd);
   for (size_t i = 0; i < input.size(); ++i) {
+    node.check_table(static_cast<double>(window.positions(i, input[i])) *
+                     static_cast<double>(window.size[i]));
     const Dims counts = covered(window, i, input[i], padding_counts);
     const Expr divisor = convert(integers(node.writer(), counts), wide.dtype());
     average = average / broadcast_along(divisor, average.shape(), static_cast<int64_t>(i) + 2);

@@ -1,4 +1,4 @@
-#include "frontends/onnx/options.h"
+#include "frontends/import_options.h"
 
 #include <algorithm>
 #include <charconv>
@@ -95,7 +95,7 @@ class ValueText {
 
 }  // namespace
 
-void set_dim(OnnxOptions& options, std::string_view text) {
+void set_dim(ImportOptions& options, std::string_view text) {
   auto [name, value] = split(text, "--set-dim", "batch=8");
   const std::string place = fmt::format("--set-dim {}", text);
   const Literal literal = ValueText(value, place).parse();
@@ -115,9 +115,17 @@ void set_dim(OnnxOptions& options, std::string_view text) {
   }
 }
 
-void set_input(OnnxOptions& options, std::string_view text) {
+void set_input(ImportOptions& options, std::string_view text) {
   auto [name, value] = split(text, "--set-input", "steps=10");
   options.inputs[name] = ValueText(value, fmt::format("--set-input {}", text)).parse();
+}
+
+ImportOptions parse_import_options(const std::vector<std::string>& dims,
+                                   const std::vector<std::string>& inputs) {
+  ImportOptions options;
+  for (const std::string& text : dims) set_dim(options, text);
+  for (const std::string& text : inputs) set_input(options, text);
+  return options;
 }
 
 }  // namespace spmd

@@ -1,4 +1,4 @@
-// What the user says about an ONNX model beyond its file.
+// What the user says about a program beyond its file: only ONNX models leave anything open.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct StringTensor {
   std::vector<std::string> elements;  // row-major
 };
 
-struct OnnxOptions {
+struct ImportOptions {
   // Sizes of symbolic dimensions, by their name; a dimension without a name is "input[axis]", the
   // length of an input that is a sequence "input[]", and whether an optional input is there
   // "input?".
@@ -28,7 +28,7 @@ struct OnnxOptions {
   // (a Reshape's shape, a Slice's ends, the condition of a Compress) must be known here.
   std::map<std::string, Literal, std::less<>> inputs;
   std::map<std::string, StringTensor, std::less<>> strings;  // the same of string tensors
-  // Where external data lies; empty: nowhere, as for a program that is no file.
+  // Where external data lies; empty: beside the file that is read.
   std::string folder;
 };
 
@@ -38,7 +38,7 @@ class UnknownValue : public UserError {
   UnknownValue(std::string_view place, std::string_view fact, std::string_view remedy,
                std::vector<std::string> inputs)
       : UserError(place, fact, remedy), inputs_(std::move(inputs)) {}
-  // Names of the inputs it depends on, to be given as OnnxOptions::inputs.
+  // Names of the inputs it depends on, to be given as ImportOptions::inputs.
   const std::vector<std::string>& inputs() const { return inputs_; }
 
  private:
@@ -47,11 +47,15 @@ class UnknownValue : public UserError {
 
 // "name=size", or "input=[size,size]" for an input's whole shape. Throws UserError; --set-dim is
 // what the text came from.
-void set_dim(OnnxOptions& options, std::string_view text);
+void set_dim(ImportOptions& options, std::string_view text);
 
 // "name=value" with a value such as 5, -1.5, true, [2,3] or [[1,2],[3,4]]: integers i64, others
 // f32; converted to the input's type when the model is read. Throws UserError; --set-input
 // NAME=VALUE is what the text came from.
-void set_input(OnnxOptions& options, std::string_view text);
+void set_input(ImportOptions& options, std::string_view text);
+
+// Both, of every text.
+ImportOptions parse_import_options(const std::vector<std::string>& dims,
+                                   const std::vector<std::string>& inputs);
 
 }  // namespace spmd
