@@ -35,6 +35,33 @@ void remark_overridden_results(const Function& main, const std::vector<ShardingR
   }
 }
 
+// What crosses the boundary of the program is whole: files hold the sum of an argument that is
+// declared unreduced, and want that of a result. The axes stay free of other dimensions.
+void make_boundary_whole(Module& module, PassContext& context) {
+  Function& main = module.main();
+  const auto make_whole = [&](ShardingRef& declared, const std::string& place) {
+    if (!declared || declared->unreduced.empty()) return;
+    Sharding whole = *declared;
+    whole.replicated.insert(whole.replicated.end(), whole.unreduced.begin(), whole.unreduced.end());
+    whole.unreduced.clear();
+    context.remarks.push_back(
+        {"propagate_shardings", place,
+         fmt::format("is declared as {}, and is whole on every device, as values that come from "
+                     "files or go to them are",
+                     declared->to_string(module.mesh))});
+    declared = std::make_shared<const Sharding>(std::move(whole));
+  };
+  for (size_t i = 0; i < main.arguments().size(); ++i) {
+    const std::string& name = main.argument_info[i].name;
+    make_whole(main.value(main.arguments()[i]).sharding,
+               name.empty() ? fmt::format("argument {}", i) : name);
+  }
+  for (size_t i = 0; i < main.result_info.size(); ++i) {
+    const std::string& name = main.result_info[i].name;
+    make_whole(main.result_info[i].sharding, name.empty() ? fmt::format("result {}", i) : name);
+  }
+}
+
 // A manual computation over no axes is its region.
 bool inline_manual_computations(Function& fn) {
   std::vector<OpId> found;
@@ -71,6 +98,7 @@ Pass propagate_shardings_pass() {
   return {"propagate_shardings", "spread annotations to every value",
           [](Module& module, PassContext& context) {
             if (module.mesh.num_axes() == 0) return leave_unplaced(module);
+            make_boundary_whole(module, context);
             std::vector<ShardingRef> declared;
             for (const ResultInfo& result : module.main().result_info) {
               declared.push_back(result.sharding);

@@ -14,8 +14,11 @@ void add_elementwise_patterns(PatternSet& patterns);
 void add_shape_patterns(PatternSet& patterns);
 // Sums of disjoint pads (gradients of slices) become concatenations.
 void add_pad_patterns(PatternSet& patterns);
-// Reductions over no dimensions, or over dimensions of size 1.
+// Reductions over no dimensions, or over dimensions of size 1; of elements that are converted first,
+// where the reducer works in a wider type.
 void add_reduction_patterns(PatternSet& patterns);
+// Bits of four-bit elements, by way of bytes.
+void add_four_bit_patterns(PatternSet& patterns);
 // Dynamic slices at constant places.
 void add_indexing_patterns(PatternSet& patterns);
 // Branches on constants.

@@ -3,6 +3,7 @@
 #include "ir/verifier.h"
 #include "passes/dce.h"
 #include "passes/shrink/edits.h"
+#include "passes/shrink/well_defined.h"
 
 namespace spmd {
 namespace {
@@ -37,7 +38,10 @@ class Shrinker {
  public:
   Shrinker(Module module, const std::function<bool(const Module&)>& fails,
            const ShrinkOptions& options)
-      : module_(std::move(module)), fails_(fails), options_(options) {}
+      : module_(std::move(module)),
+        well_defined_(shrinking::is_well_defined(module_)),
+        fails_(fails),
+        options_(options) {}
 
   Module run() {
     while (round()) {
@@ -73,7 +77,9 @@ class Shrinker {
     for (const Edit& edit : edits) {
       if (options_.stop && options_.stop()) return false;
       Module candidate = module_.clone();
-      if (!edit(candidate) || !tidy(candidate) || !fails_(candidate)) continue;
+      if (!edit(candidate) || !tidy(candidate)) continue;
+      if (well_defined_ && !shrinking::is_well_defined(candidate)) continue;
+      if (!fails_(candidate)) continue;
       module_ = std::move(candidate);
       if (options_.progress) options_.progress(module_);
       return true;
@@ -82,6 +88,8 @@ class Shrinker {
   }
 
   Module module_;
+  // No step may lead from a program that means one thing to one that may mean several.
+  const bool well_defined_;
   const std::function<bool(const Module&)>& fails_;
   const ShrinkOptions& options_;
 };

@@ -118,6 +118,7 @@ class OpDrawer {
   ValueId manual_computation(ValueId x);
   ValueId collective(ValueId x);
   ValueId all_gather(ValueId x);
+  OpCode collective_reducer(DType dtype);
   ValueId all_reduce(ValueId x);
   ValueId reduce_scatter(ValueId x);
   ValueId all_to_all(ValueId x);

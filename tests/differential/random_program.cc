@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ir/verifier.h"
+#include "passes/shrink/well_defined.h"
+#include "support/error.h"
 #include "tests/differential/op_drawer.h"
 
 namespace spmd::testing {
@@ -60,6 +62,7 @@ Module random_program(uint64_t seed) {
   drawer.builder().return_op(results);
   alias(fn, random);
   verify(module);
+  SPMD_CHECK(shrinking::is_well_defined(module), "seed {}", seed);
   return module;
 }
 

@@ -20,7 +20,12 @@ std::string test_of(uint64_t seed, const ProgramFailure& failure, const Module& 
 }  // namespace
 
 std::string reproducer(uint64_t seed) {
-  const Module module = random_program(seed);
+  Module module;
+  try {
+    module = random_program(seed);
+  } catch (const std::exception& error) {
+    return fmt::format("seed {} draws no program: {}\n", seed, error.what());
+  }
   StageOptions options = random_stages(seed);
   std::optional<ProgramFailure> failure = check_isolated(module, options, kSeconds);
   if (!failure) return fmt::format("seed {} does not fail any more\n", seed);

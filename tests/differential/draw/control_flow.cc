@@ -131,8 +131,9 @@ ValueId OpDrawer::contraction_loop(ValueId x) {
                        : random_.chance(50) ? first
                                             : like(type(first));
   const double start = facts_.contains(init) ? bound(init) : 0;
+  const ValueId limit = scalar(DType::kS32, static_cast<double>(trips));
   const OpId op = b_->create(OpCode::kWhile, {zero, init});
-  loop_condition(op, {type(first)}, scalar(DType::kS32, static_cast<double>(trips)));
+  loop_condition(op, {type(first)}, limit);
   in_region(op, [&] {
     const ValueId counter = remember(fn_.add_block_argument(b_->block(), {DType::kS32, {}}), 3);
     ValueId sum = fn_.add_block_argument(b_->block(), type(first));

@@ -241,10 +241,16 @@ ValueId OpDrawer::all_gather(ValueId x) {
   return varies(known(fn_.op(op).results[0], bound(x)), left);
 }
 
+// Ranks know no exclusive or.
+OpCode OpDrawer::collective_reducer(DType dtype) {
+  const OpCode code = reducer(dtype);
+  return code == OpCode::kXor ? OpCode::kOr : code;
+}
+
 ValueId OpDrawer::all_reduce(ValueId x) {
   const AxisList axes = some_manual_axes(manual_->all_axes);
   const DType dtype = type(x).dtype;
-  const OpCode code = reducer(dtype);
+  const OpCode code = collective_reducer(dtype);
   const auto members = static_cast<double>(axes_size(axes, setting_.mesh));
   std::vector<ValueId> operands = {x};
   if (random_.chance(20)) operands.push_back(like({dtype, shape(random_.pick(0, 2))}));
@@ -272,7 +278,7 @@ ValueId OpDrawer::reduce_scatter(ValueId x) {
     if (type(x).dim(d) % members == 0) able.push_back(d);
   }
   if (able.empty()) return ValueId::kNone;
-  const OpCode code = reducer(type(x).dtype);
+  const OpCode code = collective_reducer(type(x).dtype);
   const double limit = reduced_bound(code, bound(x), 0, static_cast<double>(members));
   if (!fits(type(x).dtype, limit)) return ValueId::kNone;
   const ReduceScatterAttrs attrs{random_.of(able), groups_along(axes)};
