@@ -16,19 +16,19 @@ namespace fs = std::filesystem;
 
 constexpr int kInputs = 2000;
 
-// The input as C would write it, for a message.
-std::string quoted(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes.substr(0, 2000)) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
-  }
-  return bytes.size() > 2000 ? text + "..." : text;
-}
-
 class Fuzz : public ::testing::TestWithParam<std::string> {
  protected:
   const FuzzTarget& target() const { return *find_fuzz_target(GetParam()); }
+
+  // The input as C would write it, for a message.
+  static std::string quoted(std::string_view bytes) {
+    std::string text;
+    for (const char c : bytes.substr(0, 2000)) {
+      const auto byte = static_cast<unsigned char>(c);
+      text += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+    }
+    return bytes.size() > 2000 ? text + "..." : text;
+  }
 };
 
 TEST_P(Fuzz, SeedsAreRead) {

@@ -160,7 +160,9 @@ TEST(OnnxCases, GiveTheExpectedOutputs) {
                 }));
   }
   summary.print("evaluated");
-  if (cases.size() > 1) EXPECT_GE(summary.passed(), kRequired);
+  if (cases.size() > 1) {
+    EXPECT_GE(summary.passed(), kRequired);
+  }
 }
 
 class PartitionedOnnxCases : public ::testing::TestWithParam<size_t> {};
@@ -181,7 +183,9 @@ TEST_P(PartitionedOnnxCases, GiveTheExpectedOutputs) {
   summary.print("partitioned");
   std::printf("partitioned: %zu collectives\n", collectives);
   // Shardings that need none would prove nothing.
-  if (cases.size() > kShards) EXPECT_GT(collectives, cases.size() / kShards / 4);
+  if (cases.size() > kShards) {
+    EXPECT_GT(collectives, cases.size() / kShards / 4);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shard, PartitionedOnnxCases, ::testing::Range(size_t{0}, kShards));

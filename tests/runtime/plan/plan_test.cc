@@ -94,10 +94,14 @@ TEST(Plan, RoundTrip) {
 TEST(Plan, NamesMayHoldAnyBytes) {
   Plan plan = small_plan();
   plan.set_source("\xFF.mlir");
-  plan.mutable_arguments(0)->set_name("gr\xF6\xDFe");
+  plan.mutable_arguments(0)->set_name(
+      "gr\xF6\xDF"
+      "e");
   const Plan read = parse_plan(serialize_plan(plan), "p.plan");
   EXPECT_EQ(read.source(), "\xFF.mlir");
-  EXPECT_EQ(read.arguments(0).name(), "gr\xF6\xDFe");
+  EXPECT_EQ(read.arguments(0).name(),
+            "gr\xF6\xDF"
+            "e");
 }
 
 TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
