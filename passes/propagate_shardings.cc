@@ -35,31 +35,42 @@ void remark_overridden_results(const Function& main, const std::vector<ShardingR
   }
 }
 
-// What crosses the boundary of the program is whole: files hold the sum of an argument that is
-// declared unreduced, and want that of a result. The axes stay free of other dimensions.
-void make_boundary_whole(Module& module, PassContext& context) {
+// Whether a value stays unreduced is decided where reductions are placed (insert_reshards,
+// defer_reductions); those of arguments and results, which files hold whole, always are. What a
+// declaration of unreduced axes leaves is that no dimension may be cut over them.
+void reserve_unreduced_axes(Module& module, PassContext& context) {
   Function& main = module.main();
-  const auto make_whole = [&](ShardingRef& declared, const std::string& place) {
-    if (!declared || declared->unreduced.empty()) return;
-    Sharding whole = *declared;
-    whole.replicated.insert(whole.replicated.end(), whole.unreduced.begin(), whole.unreduced.end());
-    whole.unreduced.clear();
+  const auto reserve = [&](Sharding& declared, const std::string& place) {
+    if (declared.unreduced.empty()) return false;
     context.remarks.push_back(
         {"propagate_shardings", place,
-         fmt::format("is declared as {}, and is whole on every device, as values that come from "
-                     "files or go to them are",
-                     declared->to_string(module.mesh))});
-    declared = std::make_shared<const Sharding>(std::move(whole));
+         fmt::format("is declared as {}: it is reduced where that costs least",
+                     declared.to_string(module.mesh))});
+    declared.replicated.insert(declared.replicated.end(), declared.unreduced.begin(),
+                               declared.unreduced.end());
+    declared.unreduced.clear();
+    return true;
+  };
+  const auto reserve_in = [&](ShardingRef& declared, const std::string& place) {
+    if (!declared) return;
+    Sharding copy = *declared;
+    if (reserve(copy, place)) declared = std::make_shared<const Sharding>(std::move(copy));
   };
   for (size_t i = 0; i < main.arguments().size(); ++i) {
     const std::string& name = main.argument_info[i].name;
-    make_whole(main.value(main.arguments()[i]).sharding,
+    reserve_in(main.value(main.arguments()[i]).sharding,
                name.empty() ? fmt::format("argument {}", i) : name);
   }
   for (size_t i = 0; i < main.result_info.size(); ++i) {
     const std::string& name = main.result_info[i].name;
-    make_whole(main.result_info[i].sharding, name.empty() ? fmt::format("result {}", i) : name);
+    reserve_in(main.result_info[i].sharding, name.empty() ? fmt::format("result {}", i) : name);
   }
+  walk(main, [&](OpId id) {
+    Op& op = main.op(id);
+    const std::string place = op.location ? op.location->to_string() : std::string(name_of(op.code));
+    if (op.code == OpCode::kShardingConstraint) reserve(op.as<ReshardAttrs>().sharding, place);
+    for (ValueId result : op.results) reserve_in(main.value(result).sharding, place);
+  });
 }
 
 // A manual computation over no axes is its region.
@@ -98,7 +109,7 @@ Pass propagate_shardings_pass() {
   return {"propagate_shardings", "spread annotations to every value",
           [](Module& module, PassContext& context) {
             if (module.mesh.num_axes() == 0) return leave_unplaced(module);
-            make_boundary_whole(module, context);
+            reserve_unreduced_axes(module, context);
             std::vector<ShardingRef> declared;
             for (const ResultInfo& result : module.main().result_info) {
               declared.push_back(result.sharding);

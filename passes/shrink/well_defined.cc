@@ -64,14 +64,23 @@ class Variation {
       case OpCode::kAllGather:
         return mask & ~made_equal(op.as<AllGatherAttrs>().groups, around);
       case OpCode::kReduceScatter:
+        return mask | made_different(op.as<ReduceScatterAttrs>().groups.axes, around);
       case OpCode::kAllToAll:
+        return mask | made_different(op.as<AllToAllAttrs>().groups.axes, around);
       case OpCode::kCollectivePermute:
-      case OpCode::kPartitionId:
+        return mask | made_different(op.as<CollectivePermuteAttrs>().axes, around);
       case OpCode::kAxisIndex:
+        return mask | made_different(op.as<AxisIndexAttrs>().axes, around);
+      case OpCode::kPartitionId:
         return around;
       default:
         return mask;
     }
+  }
+
+  // Axes along which members of a group get something of their own; no axes: all.
+  static AxisMask made_different(const AxisList& axes, AxisMask around) {
+    return axes.empty() ? around : mask_of(axes) & around;
   }
 
   // Axes along which all members of a group hold the same afterwards.

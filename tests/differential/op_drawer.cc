@@ -111,6 +111,7 @@ ValueId OpDrawer::known(ValueId value, double bound) {
 }
 
 ValueId OpDrawer::remember(ValueId value, double bound) {
+  if (facts_.contains(value)) return value;  // the builder made nothing new
   Facts facts = facts_of_operands(value);
   const DType dtype = type(value).dtype;
   facts.bound = is_integer(dtype) ? std::min(bound, largest_integer(dtype)) : bound;

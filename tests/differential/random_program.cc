@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/text.h"
 #include "ir/verifier.h"
 #include "passes/shrink/well_defined.h"
 #include "support/error.h"
@@ -62,7 +63,7 @@ Module random_program(uint64_t seed) {
   drawer.builder().return_op(results);
   alias(fn, random);
   verify(module);
-  SPMD_CHECK(shrinking::is_well_defined(module), "seed {}", seed);
+  SPMD_CHECK(shrinking::is_well_defined(module), "seed {}:\n{}", seed, print_stablehlo(module));
   return module;
 }
 
