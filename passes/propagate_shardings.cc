@@ -67,7 +67,8 @@ void reserve_unreduced_axes(Module& module, PassContext& context) {
   }
   walk(main, [&](OpId id) {
     Op& op = main.op(id);
-    const std::string place = op.location ? op.location->to_string() : std::string(name_of(op.code));
+    const std::string place =
+        op.location ? op.location->to_string() : std::string(name_of(op.code));
     if (op.code == OpCode::kShardingConstraint) reserve(op.as<ReshardAttrs>().sharding, place);
     for (ValueId result : op.results) reserve_in(main.value(result).sharding, place);
   });

@@ -14,7 +14,10 @@ ValueId nibble(Builder& b, ValueId x) {
 }
 
 ValueId bitcast(Builder& b, ValueId x, TensorType to) {
-  if (b.function().type(x) == to) return x;
+  const TensorType from = b.function().type(x);
+  if (from == to) return x;
+  // Bytes hold the sign too: between types of four bits, the same bits are other bytes.
+  if (has_four_bits(from.dtype) && has_four_bits(to.dtype)) return b.convert(x, to.dtype);
   return b.function().op(b.create(OpCode::kBitcastConvert, {x}, {std::move(to)})).results[0];
 }
 
@@ -88,8 +91,10 @@ ValueId join_four_bits(Builder& b, ValueId x, const TensorType& to) {
 bool bitcast_by_bytes(Rewriter& rw, OpId id) {
   const Op& op = rw.op(id);
   const TensorType from = rw.type(op.operands[0]), to = rw.type(op.results[0]);
-  if (has_four_bits(from.dtype) == has_four_bits(to.dtype)) return false;
   Builder b = rw.before(id);
+  if (has_four_bits(from.dtype) == has_four_bits(to.dtype)) {
+    return has_four_bits(to.dtype) && rw.replace(id, bitcast(b, op.operands[0], to));
+  }
   return rw.replace(id, has_four_bits(to.dtype) ? split_to_four_bits(b, op.operands[0], to)
                                                 : join_four_bits(b, op.operands[0], to));
 }

@@ -19,7 +19,7 @@ void add_pad_patterns(PatternSet& patterns);
 void add_reduction_patterns(PatternSet& patterns);
 // Bits of four-bit elements, by way of bytes.
 void add_four_bit_patterns(PatternSet& patterns);
-// Dynamic slices at constant places.
+// Dynamic slices at constant places; indices of at least 32 bits, with a sign.
 void add_indexing_patterns(PatternSet& patterns);
 // Branches on constants.
 void add_control_flow_patterns(PatternSet& patterns);

@@ -8,7 +8,8 @@
 namespace spmd::shrinking {
 namespace {
 
-// Programs up to this size have every value tried as the only result.
+// Programs up to this size have every value tried as the only result, and every pair of arguments
+// as one.
 constexpr size_t kFewOps = 30;
 
 // Keeps these results only, in order.
@@ -179,12 +180,12 @@ std::vector<Edit> result_edits(const Module& module) {
   const auto try_value = [&](ValueId value) {
     edits.push_back([=](Module& m) { return return_value(m, value); });
   };
-  if (fn.num_live_ops() <= kFewOps) {
-    for_each_op(fn, fn.body(), [&](OpId id) {
-      for (ValueId value : fn.op(id).results) try_value(value);
-    });
-  } else if (const Op* op = fn.def(fn.results()[0])) {
-    for (ValueId value : op->operands) try_value(value);
+  std::vector<OpId> ops;
+  for_each_op(fn, fn.body(), [&](OpId id) { ops.push_back(id); });
+  // All values of few ops; of many those at 1/2, 3/4, 7/8, ... of the way to the result.
+  for (size_t at = ops.size() <= kFewOps ? 0 : ops.size() / 2; at < ops.size();) {
+    for (ValueId value : fn.op(ops[at]).results) try_value(value);
+    at += ops.size() <= kFewOps ? 1 : (ops.size() - at + 1) / 2;
   }
   return edits;
 }

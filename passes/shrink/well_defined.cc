@@ -54,7 +54,13 @@ class Variation {
         for (ValueId returned : fn_.op(fn_.terminator(region)).operands) mask |= varying(returned);
       }
     }
-    for (ValueId result : op.results) varying_[result] = after(op, mask, around);
+    // Collectives and barriers do the same to each of their operands.
+    const bool one_by_one =
+        family_of(op.code) == OpFamily::kCollective || op.code == OpCode::kOptimizationBarrier;
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const bool own = one_by_one && op.operands.size() == op.results.size();
+      varying_[op.results[i]] = after(op, own ? varying(op.operands[i]) : mask, around);
+    }
   }
 
   AxisMask after(const Op& op, AxisMask mask, AxisMask around) const {
@@ -64,13 +70,13 @@ class Variation {
       case OpCode::kAllGather:
         return mask & ~made_equal(op.as<AllGatherAttrs>().groups, around);
       case OpCode::kReduceScatter:
-        return mask | made_different(op.as<ReduceScatterAttrs>().groups.axes, around);
+        return mask | made_different(op.as<ReduceScatterAttrs>().groups, around);
       case OpCode::kAllToAll:
-        return mask | made_different(op.as<AllToAllAttrs>().groups.axes, around);
+        return mask | made_different(op.as<AllToAllAttrs>().groups, around);
       case OpCode::kCollectivePermute:
-        return mask | made_different(op.as<CollectivePermuteAttrs>().axes, around);
+        return mask | moved_along(op.as<CollectivePermuteAttrs>().axes, around);
       case OpCode::kAxisIndex:
-        return mask | made_different(op.as<AxisIndexAttrs>().axes, around);
+        return mask | moved_along(op.as<AxisIndexAttrs>().axes, around);
       case OpCode::kPartitionId:
         return around;
       default:
@@ -78,9 +84,24 @@ class Variation {
     }
   }
 
-  // Axes along which members of a group get something of their own; no axes: all.
-  static AxisMask made_different(const AxisList& axes, AxisMask around) {
+  // No axes: devices are named one by one.
+  static AxisMask moved_along(const AxisList& axes, AxisMask around) {
     return axes.empty() ? around : mask_of(axes) & around;
+  }
+
+  // Axes along which the members of a group, who get different parts, differ.
+  AxisMask made_different(const CollectiveGroups& groups, AxisMask around) const {
+    AxisMask mask = mask_of(groups.axes);
+    for (const std::vector<int64_t>& group : groups.explicit_groups) {
+      const std::vector<int64_t> first = module_.mesh.coordinates_of(group[0]);
+      for (int64_t device : group) {
+        const std::vector<int64_t> other = module_.mesh.coordinates_of(device);
+        for (size_t axis = 0; axis < first.size(); ++axis) {
+          if (first[axis] != other[axis]) mask |= AxisMask{1} << axis;
+        }
+      }
+    }
+    return mask & around;
   }
 
   // Axes along which all members of a group hold the same afterwards.

@@ -25,8 +25,16 @@ bool is_manual_collective(const std::string& op) {
   return kOps.contains(op);
 }
 
+// Ops without operands, and those whose operand is a predicate or the state of a generator.
+bool takes_no_sums(const std::string& op) {
+  static const std::set<std::string> kOps = {"stablehlo.constant", "stablehlo.iota", "stablehlo.if",
+                                             "stablehlo.rng_bit_generator"};
+  return kOps.contains(op);
+}
+
 bool is_required(const std::string& op, size_t cell) {
   const auto circumstance = static_cast<Circumstance>(cell);
+  if (circumstance == Circumstance::kUnreduced && takes_no_sums(op)) return false;
   return !is_manual_collective(op) || circumstance == Circumstance::kAxisOfOne ||
          circumstance == Circumstance::kOddOrder;
 }
@@ -86,6 +94,17 @@ void look_at(const Value& value, size_t dim, const Mesh& mesh, Facts& facts) {
   if (!mesh.device_ids().empty()) fact(facts, Circumstance::kOddOrder) = true;
 }
 
+// Whether a value is unreduced, or was until it was reduced for its user.
+bool is_unreduced(const Function& fn, ValueId value) {
+  while (true) {
+    const ShardingRef& sharding = fn.value(value).sharding;
+    if (sharding && !sharding->unreduced.empty()) return true;
+    const Op* op = fn.def(value);
+    if (op == nullptr || op->code != OpCode::kReshard) return false;
+    value = op->operands[0];
+  }
+}
+
 void look_at_manual(const Op& op, const Mesh& mesh, Facts& facts) {
   if (!is_manual_collective(std::string(name_of(op.code))) &&
       op.code != OpCode::kManualComputation) {
@@ -100,9 +119,21 @@ void look_at_manual(const Op& op, const Mesh& mesh, Facts& facts) {
 }  // namespace
 
 void Coverage::add(const std::string& pass, const Module& module) {
+  if (pass == "inline_calls") count_unreduced_constraints(module.main());
   const bool asked = pass == "propagate_shardings";
   if (!asked && pass != "hoist_reshards") return;
   walk(module.main(), [&](OpId id) { count(module, id, asked ? Moment::kAsked : Moment::kDone); });
+}
+
+// Wishes that a value stay unreduced, which propagation takes for others.
+void Coverage::count_unreduced_constraints(const Function& fn) {
+  walk(fn, [&](OpId id) {
+    const Op& op = fn.op(id);
+    if (op.code != OpCode::kShardingConstraint) return;
+    if (op.as<ReshardAttrs>().sharding.unreduced.empty()) return;
+    Row& row = rows_[{std::string(name_of(op.code)), "any"}];
+    ++row.cells[static_cast<size_t>(Circumstance::kUnreduced)];
+  });
 }
 
 void Coverage::count(const Module& module, OpId id, Moment moment) {
@@ -117,7 +148,7 @@ void Coverage::count(const Module& module, OpId id, Moment moment) {
     for (size_t i = 0; i < values.size(); ++i) {
       const Value& value = fn.value(values[i]);
       if (!value.sharding) continue;
-      unreduced = unreduced || !value.sharding->unreduced.empty();
+      unreduced = unreduced || is_unreduced(fn, values[i]);
       for (size_t d = 0; d < value.type.shape.size(); ++d) {
         if (factors == nullptr) {
           look_at(value, d, module.mesh, kinds["any"]);
@@ -132,11 +163,10 @@ void Coverage::count(const Module& module, OpId id, Moment moment) {
   if (!rule) look_at_manual(op, module.mesh, kinds["any"]);
   for (auto& [kind, facts] : kinds) {
     fact(facts, Circumstance::kUnreduced) = unreduced;
-    const bool whole = kind == "whole" || kind == "any";
+    const bool whole = kind == "whole" || kind == "any" || op.operands.empty();
     if (whole == (moment == Moment::kAsked)) {
       count_row(std::string(name_of(op.code)), kind, facts);
     } else if (unreduced) {
-      // Wished for, or come about: either way it was met.
       const auto row = rows_.find({std::string(name_of(op.code)), kind});
       if (row != rows_.end()) ++row->second.cells[static_cast<size_t>(Circumstance::kUnreduced)];
     }

@@ -22,9 +22,10 @@ namespace spmd::testing {
 //   whole      every device needs all of it
 //   any        ops without a rule
 // and a column for every Circumstance. A cell counts ops with such a dimension that is sharded so;
-// of `unreduced`, ops of which an operand or result is unreduced. Dimensions that the op is
-// computed on in parts are counted as they are when placements agree (after hoist_reshards),
-// `whole` ones and ops without a rule as propagation placed them.
+// of `unreduced`, ops of which an operand (perhaps until it was reduced for the op) or a result is
+// unreduced. Dimensions that the op is computed on in parts are counted as they are when placements
+// agree (after hoist_reshards); `whole` ones, ops without a rule and ops without operands, which
+// every device makes its part of, as propagation placed them.
 class Coverage {
  public:
   // Counts a module after a pass, if it is one of those after which ops are counted.
@@ -49,6 +50,7 @@ class Coverage {
   };
   enum class Moment { kAsked, kDone };
   void count(const Module& module, OpId id, Moment moment);
+  void count_unreduced_constraints(const Function& fn);
   void count_row(const std::string& op, const std::string& kind,
                  const std::array<bool, kCircumstanceNames.size()>& facts);
 

@@ -30,53 +30,67 @@ bool keeps_precision(OpCode code) {
 
 const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
   static const std::vector<Choice> kChoices = {
-      {&OpDrawer::elementwise, 8},
-      {&OpDrawer::unary, 2},
-      {&OpDrawer::bitwise, 1},
-      {&OpDrawer::real_function, 3},
-      {&OpDrawer::real_pair_function, 1},
-      {&OpDrawer::broadcast, 3},
-      {&OpDrawer::reshape, 4},
-      {&OpDrawer::transpose, 2},
-      {&OpDrawer::slice, 3},
-      {&OpDrawer::pad, 2},
-      {&OpDrawer::concatenate, 3},
-      {&OpDrawer::reverse, 1},
-      {&OpDrawer::roll, 2},
-      {&OpDrawer::bitcast, 1},
-      {&OpDrawer::iota, 1},
-      {&OpDrawer::reduce, 5},
-      {&OpDrawer::reduce_pair, 1},
-      {&OpDrawer::reduce_several, 1},
-      {&OpDrawer::dot, 6},
-      {&OpDrawer::convolution, 3},
-      {&OpDrawer::reduce_window, 3},
-      {&OpDrawer::select_and_scatter, 2},
-      {&OpDrawer::dynamic_slice, 2},
-      {&OpDrawer::dynamic_update_slice, 2},
-      {&OpDrawer::gather, 4},
-      {&OpDrawer::scatter, 4},
-      {&OpDrawer::sort, 1},
-      {&OpDrawer::top_k, 1},
-      {&OpDrawer::random_bits, 1},
-      {&OpDrawer::loop, 3},
-      {&OpDrawer::contraction_loop, 1},
-      {&OpDrawer::branch, 1},
-      {&OpDrawer::barrier, 1},
-      {&OpDrawer::call, 1},
-      {&OpDrawer::constraint, 1},
-      {&OpDrawer::manual_computation, 1},
-      {&OpDrawer::collective, 1},
+      {&OpDrawer::elementwise, 8, 3},
+      {&OpDrawer::binary, 2, 9},
+      {&OpDrawer::compare, 1, 1},
+      {&OpDrawer::unary, 2, 11},
+      {&OpDrawer::bitwise, 1, 8},
+      {&OpDrawer::real_function, 3, 13},
+      {&OpDrawer::real_pair_function, 1, 4},
+      {&OpDrawer::broadcast, 3, 1},
+      {&OpDrawer::reshape, 4, 1},
+      {&OpDrawer::transpose, 2, 1},
+      {&OpDrawer::slice, 3, 1},
+      {&OpDrawer::pad, 2, 1},
+      {&OpDrawer::concatenate, 3, 1},
+      {&OpDrawer::reverse, 1, 1},
+      {&OpDrawer::roll, 2, 1},
+      {&OpDrawer::bitcast, 1, 1},
+      {&OpDrawer::iota, 1, 1},
+      {&OpDrawer::reduce, 5, 1},
+      {&OpDrawer::reduce_pair, 1, 1},
+      {&OpDrawer::reduce_several, 1, 1},
+      {&OpDrawer::dot, 6, 1},
+      {&OpDrawer::convolution, 3, 1},
+      {&OpDrawer::reduce_window, 3, 1},
+      {&OpDrawer::select_and_scatter, 2, 1},
+      {&OpDrawer::dynamic_slice, 2, 1},
+      {&OpDrawer::dynamic_update_slice, 2, 1},
+      {&OpDrawer::gather, 4, 1},
+      {&OpDrawer::scatter, 4, 1},
+      {&OpDrawer::sort, 1, 1},
+      {&OpDrawer::top_k, 1, 1},
+      {&OpDrawer::random_bits, 1, 1},
+      {&OpDrawer::loop, 3, 1},
+      {&OpDrawer::contraction_loop, 1, 1},
+      {&OpDrawer::branch, 1, 2},
+      {&OpDrawer::barrier, 1, 1},
+      {&OpDrawer::call, 1, 1},
+      {&OpDrawer::constraint, 1, 1},
+      {&OpDrawer::manual_computation, 1, 1},
+      {&OpDrawer::collective, 1, 6},
   };
   return kChoices;
 }
 
+const OpDrawer::Choice& OpDrawer::preferred(const Setting& setting) {
+  const std::vector<Choice>& all = choices();
+  int total = 0;
+  for (const Choice& choice : all) total += choice.ops;
+  int64_t at = setting.op % total;
+  size_t choice = 0;
+  while (at >= all[choice].ops) at -= all[choice++].ops;
+  return all[choice];
+}
+
+bool OpDrawer::prefers_real_numbers(const Setting& setting) {
+  const Draw draw = preferred(setting).draw;
+  return draw == &OpDrawer::real_function || draw == &OpDrawer::real_pair_function;
+}
+
 ValueId OpDrawer::draw_one() {
   const std::vector<Choice>& all = choices();
-  if (random_.chance(35)) {
-    const auto op = static_cast<size_t>(setting_.op) % all.size();
-    return (this->*all[op].draw)(any());
-  }
+  if (random_.chance(35)) return (this->*preferred(setting_).draw)(any());
   if (manual_ != nullptr && random_.chance(40)) return collective(any());
   int total = 0;
   for (const Choice& choice : all) total += choice.weight;
@@ -127,9 +141,10 @@ OpDrawer::Facts OpDrawer::facts_of_operands(ValueId value) const {
   const auto look = [&](const Op& at) {
     for (ValueId operand : at.operands) {
       const auto found = facts_.find(operand);
-      if (found == facts_.end()) continue;
-      facts.rough = facts.rough || found->second.rough;
-      facts.varying |= found->second.varying;
+      // What stands between values that are known is made of such values.
+      const Facts& known = found != facts_.end() ? found->second : facts_of_operands(operand);
+      facts.rough = facts.rough || known.rough;
+      facts.varying |= known.varying;
     }
   };
   look(*op);
@@ -146,6 +161,14 @@ OpDrawer::Facts OpDrawer::facts_of_operands(ValueId value) const {
 // ---- values
 
 ValueId OpDrawer::any() {
+  if (setting_.has(Circumstance::kUnreduced) && depth_ == 0 && random_.chance(40)) {
+    const ValueId reduced = reduce(cut(latest_or_any()));
+    if (reduced != ValueId::kNone) return reduced;
+  }
+  return latest_or_any();
+}
+
+ValueId OpDrawer::latest_or_any() {
   const auto count = static_cast<int64_t>(pool_.size());
   const int64_t recent = random_.chance(70) ? std::max<int64_t>(0, count - 3) : 0;
   return pool_[static_cast<size_t>(random_.pick(recent, count - 1))];
@@ -243,6 +266,26 @@ std::vector<int64_t> OpDrawer::some_dims(int64_t rank, int64_t at_least) {
 }
 
 // ---- shardings
+
+// The value, cut over some axis along every dimension that can be: reductions of it are partial.
+ValueId OpDrawer::cut(ValueId value) {
+  Sharding wish = Sharding::replicate(type(value).rank());
+  AxisList axes;
+  for (int axis = 0; axis < setting_.mesh.num_axes(); ++axis) axes.push_back({axis, 1, 0});
+  if (manual_ != nullptr) {
+    std::erase_if(axes, [&](const AxisRef& axis) {
+      return std::find(manual_->all_axes.begin(), manual_->all_axes.end(), axis) !=
+             manual_->all_axes.end();
+    });
+  }
+  random_.shuffle(axes);
+  Dims order = some_dims(type(value).rank(), type(value).rank());
+  random_.shuffle(order);
+  for (size_t i = 0; i < order.size() && i < axes.size(); ++i) {
+    wish.dims[static_cast<size_t>(order[i])].axes = {axes[i]};
+  }
+  return known(b_->value(OpCode::kShardingConstraint, {value}, ReshardAttrs{wish}), bound(value));
+}
 
 Sharding OpDrawer::sharding(int64_t rank, bool may_be_unreduced) {
   return random_sharding(setting_, random_, rank, manual_ ? manual_->all_axes : AxisList{},

@@ -27,18 +27,23 @@ class OpDrawer {
         body_(fn, fn.body()),
         b_(&body_) {}
 
+  // Whether the op that this setting prefers is drawn on real numbers only.
+  static bool prefers_real_numbers(const Setting& setting);
+
   // Draws one op (with what it needs around it) on some value.
   void step();
   // A new argument of the function; in a manual computation, of that.
   ValueId argument(TensorType type);
   // One whose elements are within `bound`.
   ValueId argument(TensorType type, double bound);
-  // A value that was computed lately.
+  // A value that was computed lately; where this is about unreduced values, often a new reduction.
   ValueId any();
+  ValueId latest_or_any();
   // A sharding on the value itself, and a constraint on it.
   void annotate(ValueId value);
   ValueId constrained(ValueId value);
   Sharding sharding(int64_t rank, bool may_be_unreduced = false);
+  ValueId cut(ValueId value);
   const std::vector<ValueId>& values() const { return pool_; }
   Builder& builder() { return *b_; }
 
@@ -51,8 +56,10 @@ class OpDrawer {
   struct Choice {
     Draw draw;
     int weight;
+    int ops;  // that it draws: how often it is preferred
   };
   static const std::vector<Choice>& choices();
+  static const Choice& preferred(const Setting& setting);
   ValueId draw_one();
 
   // Each returns kNone when the op cannot be drawn on this value.

@@ -17,7 +17,7 @@
 namespace spmd::testing {
 namespace {
 
-constexpr uint64_t kPrograms = 3000;
+constexpr uint64_t kPrograms = 2500;
 constexpr int64_t kEnough = 20;  // ops under each circumstance
 constexpr double kSecondsToShrink = 1800;
 

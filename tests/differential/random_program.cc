@@ -36,6 +36,12 @@ void alias(Function& fn, Random& random) {
   }
 }
 
+Setting setting_of_seed(Random& random) {
+  Setting setting = random_setting(random);
+  setting.whole = setting.whole && !OpDrawer::prefers_real_numbers(setting);
+  return setting;
+}
+
 int64_t number_of_steps(const Setting& setting, Random& random) {
   if (setting.deep) return random.pick(12, 24);
   return random.chance(85) ? random.pick(1, 5) : random.pick(6, 12);
@@ -45,7 +51,7 @@ int64_t number_of_steps(const Setting& setting, Random& random) {
 
 Module random_program(uint64_t seed) {
   Random random(seed);
-  const Setting setting = random_setting(random);
+  const Setting setting = setting_of_seed(random);
   Module module;
   module.name = "seed_" + std::to_string(seed);
   module.mesh = setting.mesh;
@@ -70,7 +76,7 @@ Module random_program(uint64_t seed) {
 StageOptions random_stages(uint64_t seed) {
   Random random(seed);
   StageOptions options;
-  options.exact = random_setting(random).whole;
+  options.exact = setting_of_seed(random).whole;
   options.inputs = options.exact ? InputStyle::kWhole : InputStyle::kReal;
   options.seed = seed;
   options.cost = cost_model_of(seed);

@@ -29,7 +29,7 @@ struct Setting {
   // One device, and many ops: for what code generation makes of them.
   bool deep = false;
   // Drawn more often than others, so that everything is met: a circumstance, and one of the ops
-  // (OpDrawer::step takes it modulo their number).
+  // (OpDrawer takes it modulo their number).
   Circumstance circumstance = Circumstance::kUneven;
   int64_t op = 0;
 

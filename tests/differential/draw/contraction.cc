@@ -74,6 +74,7 @@ bool OpDrawer::is_sum(ValueId x) const {
 ValueId OpDrawer::twin(ValueId x, ValueId scale) {
   const OpId op = fn_.value(x).def;
   const ValueId operand = fn_.op(op).operands[0];
+  if (!facts_.contains(operand)) return ValueId::kNone;
   const double limit = bound(x) * bound(scale);
   if (!fits(type(x).dtype, 4 * limit) ||
       !fits(type(operand).dtype, bound(operand) * bound(scale))) {

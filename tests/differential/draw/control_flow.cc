@@ -154,7 +154,11 @@ ValueId OpDrawer::contraction_loop(ValueId x) {
 ValueId OpDrawer::branch(ValueId x) {
   if (depth_ >= kDeepest) return ValueId::kNone;
   const bool two = random_.chance(60);
-  const ValueId chosen = uniform_like({two ? DType::kBool : DType::kS32, {}});
+  ValueId chosen = uniform_like({two ? DType::kBool : DType::kS32, {}});
+  if (!two && setting_.has(Circumstance::kUnreduced) && manual_ == nullptr) {
+    chosen = b_->reduce(cut(firm_like({DType::kS32, {size()}})), scalar(DType::kS32, 0), {0},
+                        OpCode::kMaximum);
+  }
   std::vector<TensorType> types = {type(x)};
   if (random_.chance(25)) types.push_back(type(any()));
   const OpId op = b_->create(two ? OpCode::kIf : OpCode::kCase, {chosen}, types);

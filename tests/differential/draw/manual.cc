@@ -168,13 +168,13 @@ ValueId OpDrawer::manual_computation(ValueId x) {
   const AxisList around = manual_ ? manual_->all_axes : AxisList{};
   const AxisList available = axes_not_in(around, setting_.mesh);
   if (available.empty() || around.size() >= kDeepest + 1 || depth_ > 1) return ValueId::kNone;
+  const ValueId y = any();
   Manual manual{.op = b_->create(OpCode::kManualComputation, {}, {}, ManualComputationAttrs{})};
   manual.region = fn_.add_region(manual.op);
   manual.axes = some_manual_axes(available);
   manual.all_axes = around;
   manual.all_axes.insert(manual.all_axes.end(), manual.axes.begin(), manual.axes.end());
   manual.outer = manual_;
-  const ValueId y = any();
   Sharding x_sharding = manual_sharding(type(x), manual.axes);
   Sharding y_sharding = manual_sharding(type(y), manual.axes);
 
