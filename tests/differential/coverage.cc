@@ -212,6 +212,14 @@ std::vector<std::string> Coverage::reached_less_than(int64_t least) const {
   return cells;
 }
 
+int64_t Coverage::reached(const std::string& op, Circumstance circumstance) const {
+  int64_t count = 0;
+  for (const auto& [key, row] : rows_) {
+    if (key.first == op) count += row.cells[static_cast<size_t>(circumstance)];
+  }
+  return count;
+}
+
 std::vector<std::string> Coverage::never_drawn() const {
   std::set<std::string> drawn;
   for (const auto& [key, row] : rows_) drawn.insert(key.first);

@@ -35,6 +35,8 @@ class Coverage {
   std::string to_table() const;
   // "stablehlo.sort whole empty: 7" for each cell that was reached less often.
   std::vector<std::string> reached_less_than(int64_t least) const;
+  // Ops under a circumstance, over all kinds of dimensions.
+  int64_t reached(const std::string& op, Circumstance circumstance) const;
   // Ops that a program can contain and none did.
   std::vector<std::string> never_drawn() const;
   size_t num_cells() const { return rows_.size() * kCircumstanceNames.size(); }

@@ -104,7 +104,8 @@ class OpDrawer {
   ValueId top_k(ValueId x);
   ValueId random_bits(ValueId x);
 
-  // The result of a contraction or of a sum over dimensions: partial, when these are sharded.
+  // The result of a contraction, of a sum over dimensions or of additions to places that indices
+  // say: partial, when these dimensions, or those of the indices, are sharded.
   bool is_sum(ValueId x) const;
   // Ops on such a value through which its reduction may move.
   void linear_tail(ValueId x);

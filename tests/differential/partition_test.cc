@@ -12,6 +12,7 @@
 #include "ir/text.h"
 #include "launcher/isolated.h"
 #include "tests/differential/random_program.h"
+#include "tests/differential/root_causes.h"
 #include "tests/differential/soak.h"
 
 namespace spmd::testing {
@@ -42,6 +43,7 @@ void print_coverage(const Coverage& coverage) {
   say(std::to_string(rare.size()) + " of " + std::to_string(coverage.num_cells()) +
       " cells reached fewer than " + std::to_string(kEnough) + " times");
   for (const std::string& cell : rare) say("  " + cell);
+  for (const std::string& cell : causes_reached_less_than(kEnough, coverage)) say("  " + cell);
   say("never drawn:");
   for (const std::string& op : coverage.never_drawn()) say("  " + op);
 }
@@ -57,6 +59,11 @@ TEST(Partition, MeansWhatTheProgramMeans) {
     say(print_stablehlo(random_program(options.seeds.from)));
   const SoakResult result = soak(options);
   if (is_soak()) print_coverage(result.coverage);
+  if (!is_soak()) {
+    for (const std::string& cell : causes_reached_less_than(1, result.coverage)) {
+      ADD_FAILURE() << "no program reached " << cell;
+    }
+  }
   say(std::to_string(result.programs) + " programs, seeds " + std::to_string(options.seeds.from) +
       " to " + std::to_string(result.last_seed));
   for (const SoakFailure& failure : result.failures) {

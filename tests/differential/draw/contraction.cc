@@ -67,7 +67,9 @@ ValueId OpDrawer::dot(ValueId x) {
 bool OpDrawer::is_sum(ValueId x) const {
   const Op* op = fn_.def(x);
   if (op == nullptr) return false;
-  if (op->code == OpCode::kReduce) return reducer_of(fn_, op->regions[0]) == OpCode::kAdd;
+  if (op->code == OpCode::kReduce || op->code == OpCode::kScatter) {
+    return op->results.size() == 1 && reducer_of(fn_, op->regions[0]) == OpCode::kAdd;
+  }
   return op->code == OpCode::kDotGeneral || op->code == OpCode::kConvolution;
 }
 

@@ -29,6 +29,12 @@ namespace {
 constexpr int kDeepest = 2;
 // No element of any argument is larger.
 constexpr double kLargestArgument = 14;
+// Counters start at -2 or later and end at 3 or earlier.
+constexpr int kMostTrips = 5;
+
+double first_count(Random& random) {
+  return random.chance(75) ? 0 : static_cast<double>(random.pick(-2, -1));
+}
 
 }  // namespace
 
@@ -61,8 +67,8 @@ ValueId OpDrawer::next_carry(ValueId carry, bool accumulates, double& limit) {
   const TensorType carried = type(carry);
   const ValueId next = latest(carried, carry);
   if (carried.dtype == DType::kBool) return next;
-  if (accumulates && fits(carried.dtype, limit + 3 * bound(next))) {
-    limit += 3 * bound(next);
+  if (accumulates && fits(carried.dtype, limit + kMostTrips * bound(next))) {
+    limit += kMostTrips * bound(next);
     return b_->binary(OpCode::kAdd, carry, next);
   }
   const double most = std::min(50.0, high_end(carried.dtype));
@@ -74,7 +80,7 @@ ValueId OpDrawer::next_carry(ValueId carry, bool accumulates, double& limit) {
 // A loop with one or two carries beside its counter.
 ValueId OpDrawer::loop(ValueId x) {
   if (depth_ >= kDeepest) return ValueId::kNone;
-  std::vector<ValueId> inits = {b_->scalar(DType::kS32, 0)};
+  std::vector<ValueId> inits = {b_->scalar(DType::kS32, first_count(random_))};
   std::vector<TensorType> carried;
   std::vector<double> limits;
   for (int64_t i = random_.chance(30) ? 2 : 1; i > 0; --i) {
@@ -118,26 +124,27 @@ ValueId OpDrawer::loop(ValueId x) {
   return last;
 }
 
-// A counted loop that accumulates contractions.
+// A counted loop that accumulates contractions, or other sums.
 ValueId OpDrawer::contraction_loop(ValueId x) {
   if (depth_ >= kDeepest) return ValueId::kNone;
-  const ValueId first = random_.chance(80) ? dot(x) : reduce(x);
+  const ValueId first = random_.chance(60) ? dot(x) : random_.chance(50) ? reduce(x) : scatter(x);
   if (first == ValueId::kNone || !is_sum(first)) return ValueId::kNone;
   const DType dtype = type(first).dtype;
   if (!fits(dtype, 64 * bound(first))) return ValueId::kNone;
   const int64_t trips = random_.pick(1, 3), terms = random_.pick(1, 2);
-  const ValueId zero = b_->scalar(DType::kS32, 0);
+  const DType factor = type(fn_.def(first)->operands[0]).dtype;
+  const double start_count = is_unsigned_int(factor) ? 0 : first_count(random_);
+  const ValueId counter_init = b_->scalar(DType::kS32, start_count);
   const ValueId init = random_.chance(50)   ? b_->splat(type(first), 0)
                        : random_.chance(50) ? first
                                             : like(type(first));
   const double start = facts_.contains(init) ? bound(init) : 0;
-  const ValueId limit = scalar(DType::kS32, static_cast<double>(trips));
-  const OpId op = b_->create(OpCode::kWhile, {zero, init});
+  const ValueId limit = scalar(DType::kS32, start_count + static_cast<double>(trips));
+  const OpId op = b_->create(OpCode::kWhile, {counter_init, init});
   loop_condition(op, {type(first)}, limit);
   in_region(op, [&] {
     const ValueId counter = remember(fn_.add_block_argument(b_->block(), {DType::kS32, {}}), 3);
     ValueId sum = fn_.add_block_argument(b_->block(), type(first));
-    const DType factor = type(fn_.op(fn_.value(first).def).operands[0]).dtype;
     const ValueId scale =
         factor == DType::kS32 ? counter : remember(b_->convert(counter, factor), 3);
     for (int64_t i = 0; i < terms; ++i) {
