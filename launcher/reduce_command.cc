@@ -22,7 +22,7 @@ bool writes_file(const ReduceOptions& options) {
   return !options.output.empty() && options.output != "-";
 }
 
-size_t count_ops(const Module& module) {
+size_t number_of_ops(const Module& module) {
   size_t count = 0;
   for (const auto& fn : module.functions()) count += fn->num_live_ops();
   return count;
@@ -96,12 +96,13 @@ int run_reduce(const ReduceOptions& options) {
   StageOptions stages;
   const std::optional<ProgramFailure> failure = find_failure(module, options, stages);
   if (!failure) nothing_fails(options);
-  say(fmt::format("{} ops; fails at {}", with_thousands(static_cast<long long>(count_ops(module))),
+  say(fmt::format("{} ops; fails at {}",
+                  with_thousands(static_cast<long long>(number_of_ops(module))),
                   failure->failure.to_string()));
-  size_t reported = count_ops(module);
+  size_t reported = number_of_ops(module);
   ShrinkOptions shrinking;
   shrinking.progress = [&](const Module& smaller) {
-    const size_t ops = count_ops(smaller);
+    const size_t ops = number_of_ops(smaller);
     if (ops * 10 > reported * 9) return;
     reported = ops;
     say(fmt::format("{} ops", with_thousands(static_cast<long long>(ops))));
@@ -118,7 +119,7 @@ int run_reduce(const ReduceOptions& options) {
       std::fwrite(text.data(), 1, text.size(), stdout);
     }
   });
-  say(fmt::format("{} ops are left", count_ops(module)));
+  say(fmt::format("{} ops are left", number_of_ops(module)));
   return kOk;
 }
 

@@ -26,7 +26,7 @@ void OpDrawer::in_region(OpId op, Fn&& draw) {
 namespace {
 
 // Loops in loops in loops only take longer.
-constexpr int kDeepest = 2;
+constexpr int kDeepestNesting = 2;
 // No element of any argument is larger.
 constexpr double kLargestArgument = 14;
 // Counters start at -2 or later and end at 3 or earlier.
@@ -79,7 +79,7 @@ ValueId OpDrawer::next_carry(ValueId carry, bool accumulates, double& limit) {
 
 // A loop with one or two carries beside its counter.
 ValueId OpDrawer::loop(ValueId x) {
-  if (depth_ >= kDeepest) return ValueId::kNone;
+  if (depth_ >= kDeepestNesting) return ValueId::kNone;
   std::vector<ValueId> inits = {b_->scalar(DType::kS32, first_count(random_))};
   std::vector<TensorType> carried;
   std::vector<double> limits;
@@ -126,7 +126,7 @@ ValueId OpDrawer::loop(ValueId x) {
 
 // A counted loop that accumulates contractions, or other sums.
 ValueId OpDrawer::contraction_loop(ValueId x) {
-  if (depth_ >= kDeepest) return ValueId::kNone;
+  if (depth_ >= kDeepestNesting) return ValueId::kNone;
   const ValueId first = random_.chance(60) ? dot(x) : random_.chance(50) ? reduce(x) : scatter(x);
   if (first == ValueId::kNone || !is_sum(first)) return ValueId::kNone;
   const DType dtype = type(first).dtype;
@@ -159,7 +159,7 @@ ValueId OpDrawer::contraction_loop(ValueId x) {
 }
 
 ValueId OpDrawer::branch(ValueId x) {
-  if (depth_ >= kDeepest) return ValueId::kNone;
+  if (depth_ >= kDeepestNesting) return ValueId::kNone;
   const bool two = random_.chance(60);
   ValueId chosen = uniform_like({two ? DType::kBool : DType::kS32, {}});
   if (!two && setting_.has(Circumstance::kUnreduced) && manual_ == nullptr) {

@@ -6,7 +6,7 @@
 namespace spmd::testing {
 namespace {
 
-constexpr size_t kDeepest = 2;  // manual computations in each other
+constexpr size_t kDeepestManual = 2;  // manual computations in each other
 
 uint32_t mask_of(const AxisList& axes) {
   uint32_t mask = 0;
@@ -167,7 +167,7 @@ void OpDrawer::manual_results(Manual& manual) {
 ValueId OpDrawer::manual_computation(ValueId x) {
   const AxisList around = manual_ ? manual_->all_axes : AxisList{};
   const AxisList available = axes_not_in(around, setting_.mesh);
-  if (available.empty() || around.size() >= kDeepest + 1 || depth_ > 1) return ValueId::kNone;
+  if (available.empty() || around.size() >= kDeepestManual + 1 || depth_ > 1) return ValueId::kNone;
   const ValueId y = any();
   Manual manual{.op = b_->create(OpCode::kManualComputation, {}, {}, ManualComputationAttrs{})};
   manual.region = fn_.add_region(manual.op);
