@@ -284,7 +284,8 @@ ValueId OpDrawer::cut(ValueId value) {
   for (size_t i = 0; i < order.size() && i < axes.size(); ++i) {
     wish.dims[static_cast<size_t>(order[i])].axes = {axes[i]};
   }
-  return known(b_->value(OpCode::kShardingConstraint, {value}, ReshardAttrs{wish}), bound(value));
+  return remember(b_->value(OpCode::kShardingConstraint, {value}, ReshardAttrs{wish}),
+                  bound(value));
 }
 
 Sharding OpDrawer::sharding(int64_t rank, bool may_be_unreduced) {

@@ -102,9 +102,9 @@ TEST(Serialize, DamageIsFound) {
 
 // The file that is damaged is the one that is read, whatever its bytes say of where it came from.
 TEST(Serialize, FaultsAreThoseOfTheFile) {
-  const auto without_results = [](ir::Module& m) { m.mutable_functions(0)->clear_result_info(); };
+  const auto without_results = [](ir::Module& m) { m.mutable_functions(0)->clear_results(); };
   const auto with_source = [&](const std::string& source) {
-    return error_in(changed([&](ir::Module& m) {
+    return proto_error(changed([&](ir::Module& m) {
       m.set_source(source);
       without_results(m);
     }));
