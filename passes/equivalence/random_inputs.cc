@@ -36,7 +36,7 @@ bool is_second_moment(const std::string& name) {
 }
 
 // An argument without a name goes by that of the result that replaces it.
-const std::string& name_of_argument(const Function& main, size_t number) {
+const std::string& name_or_that_of_result(const Function& main, size_t number) {
   const ArgumentInfo& info = main.argument_info[number];
   if (!info.name.empty() || info.aliased_result < 0) return info.name;
   return main.result_info[static_cast<size_t>(info.aliased_result)].name;
@@ -72,7 +72,7 @@ std::vector<Literal> random_inputs(const Module& module, uint64_t seed, InputSty
   std::vector<Literal> inputs;
   for (size_t i = 0; i < main.arguments().size(); ++i) {
     const TensorType& type = main.type(main.arguments()[i]);
-    const bool positive = is_second_moment(name_of_argument(main, i));
+    const bool positive = is_second_moment(name_or_that_of_result(main, i));
     Literal literal(type);
     std::byte* out = literal.mutable_data();
     const auto size = static_cast<size_t>(byte_size(type.dtype));
