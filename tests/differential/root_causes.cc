@@ -37,13 +37,13 @@ const std::vector<RootCause>& root_causes() {
 std::vector<std::string> causes_reached_less_than(int64_t least, const Coverage& coverage) {
   std::vector<std::string> missing;
   for (const RootCause& cause : root_causes()) {
+    int64_t count = 0;
     for (const char* op : cause.ops) {
       for (Circumstance circumstance : cause.circumstances) {
-        if (coverage.reached(std::string("stablehlo.") + op, circumstance) >= least) continue;
-        missing.push_back(fmt::format("{}: {} {}", cause.name, op,
-                                      kCircumstanceNames[static_cast<size_t>(circumstance)]));
+        count += coverage.reached(std::string("stablehlo.") + op, circumstance);
       }
     }
+    if (count < least) missing.push_back(fmt::format("{}: {}", cause.name, count));
   }
   return missing;
 }

@@ -18,8 +18,8 @@ struct RootCause {
 
 const std::vector<RootCause>& root_causes();
 
-// "a partial value used as if it were whole: sort unreduced" for each of their cells that was
-// reached less often.
+// "a partial value used as if it were whole: 7" for each whose cells were reached less often, all
+// together.
 std::vector<std::string> causes_reached_less_than(int64_t least, const Coverage& coverage);
 
 }  // namespace spmd::testing
