@@ -4,72 +4,6 @@
 
 namespace spmd::testing {
 
-// ---- elementwise
-
-ValueId OpDrawer::elementwise(ValueId x) {
-  if (type(x).dtype == DType::kBool) return logical(x);
-  switch (random_.below(6)) {
-    case 0:
-      return select_or_clamp(x);
-    case 1:
-      return convert(x);
-    case 2:
-      return known(b_->value(random_.chance(50) ? OpCode::kNegate : OpCode::kAbs, {x}), bound(x));
-    case 3:
-      return known(b_->compare(random_.of(std::vector{CompareDirection::kLt, CompareDirection::kEq,
-                                                      CompareDirection::kGe}),
-                               x, like(type(x))),
-                   1);
-    default:
-      return arithmetic(x);
-  }
-}
-
-ValueId OpDrawer::logical(ValueId x) {
-  switch (random_.below(4)) {
-    case 0:
-      return known(b_->value(OpCode::kNot, {x}), 1);
-    case 1:
-      return known(b_->binary(OpCode::kAnd, x, like(type(x))), 1);
-    case 2:
-      return known(b_->binary(OpCode::kOr, like(type(x)), x), 1);
-    default: {
-      const TensorType values = type(x).with_dtype(number());
-      const ValueId on_true = like(values), on_false = like(values);
-      return known(b_->select(x, on_true, on_false), std::max(bound(on_true), bound(on_false)));
-    }
-  }
-}
-
-ValueId OpDrawer::arithmetic(ValueId x) {
-  const ValueId y = random_.chance(15) ? x : like(type(x));
-  const bool swap = random_.chance(50);
-  const ValueId lhs = swap ? y : x, rhs = swap ? x : y;
-  const OpCode code =
-      random_.of(std::vector{OpCode::kAdd, OpCode::kAdd, OpCode::kSubtract, OpCode::kMultiply,
-                             OpCode::kMaximum, OpCode::kMinimum});
-  const double limit = code == OpCode::kMultiply ? bound(x) * bound(y) : bound(x) + bound(y);
-  return known(b_->binary(code, lhs, rhs), limit);
-}
-
-ValueId OpDrawer::select_or_clamp(ValueId x) {
-  if (random_.chance(40)) {
-    const TensorType limits = random_.chance(50) ? type(x) : type(x).with_shape({});
-    const ValueId low = like(limits), high = like(limits);
-    return known(b_->value(OpCode::kClamp, {low, x, high}),
-                 std::max({bound(x), bound(low), bound(high)}));
-  }
-  const TensorType predicate{DType::kBool, random_.chance(25) ? Dims{} : type(x).shape};
-  const ValueId other = like(type(x));
-  return known(b_->select(like(predicate), x, other), std::max(bound(x), bound(other)));
-}
-
-ValueId OpDrawer::convert(ValueId x) {
-  return known(b_->convert(x, is_float(type(x).dtype) ? DType::kS32 : DType::kF32), bound(x));
-}
-
-// ---- shape
-
 ValueId OpDrawer::broadcast(ValueId x) {
   Dims to, dims;
   for (int64_t extent : type(x).shape) {
@@ -154,9 +88,9 @@ ValueId OpDrawer::pad(ValueId x) {
   Dims low(rank, 0), high(rank, 0), interior(rank, 0);
   for (int64_t dim : some_dims(type(x).rank(), 1)) {
     const auto d = static_cast<size_t>(dim);
-    low[d] = random_.pick(type(x).dim(dim) > 2 ? -1 : 0, 2);
-    high[d] = random_.pick(type(x).dim(dim) > 2 ? -1 : 0, 2);
-    interior[d] = random_.chance(20) ? 1 : 0;
+    low[d] = random_.pick(type(x).dim(dim) > 4 ? -2 : 0, 4);
+    high[d] = random_.pick(type(x).dim(dim) > 4 ? -2 : 0, 4);
+    interior[d] = random_.chance(25) ? random_.pick(1, 2) : 0;
   }
   const ValueId filler = random_.chance(50) ? scalar(type(x).dtype, 0) : like({type(x).dtype, {}});
   return known(b_->pad(x, filler, low, high, interior), std::max(bound(x), bound(filler)));
@@ -181,6 +115,51 @@ ValueId OpDrawer::reverse(ValueId x) {
   if (type(x).rank() == 0) return ValueId::kNone;
   return known(b_->value(OpCode::kReverse, {x}, ReverseAttrs{some_dims(type(x).rank(), 1)}),
                bound(x));
+}
+
+// As numpy's roll is exported: parts of a dimension in another order.
+ValueId OpDrawer::roll(ValueId x) {
+  if (type(x).rank() == 0) return ValueId::kNone;
+  const int64_t dim = random_.below(type(x).rank());
+  const auto d = static_cast<size_t>(dim);
+  const int64_t size = type(x).shape[d];
+  std::vector<int64_t> cuts = {0, random_.pick(0, size), size};
+  if (random_.chance(30)) cuts.insert(cuts.begin() + 1, random_.pick(0, cuts[1]));
+  std::vector<ValueId> parts;
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    Dims start(type(x).shape.size(), 0), limit = type(x).shape;
+    start[d] = cuts[i];
+    limit[d] = cuts[i + 1];
+    parts.push_back(b_->slice(x, start, limit));
+    facts_[parts.back()] = facts_.at(x);
+  }
+  std::reverse(parts.begin(), parts.end());
+  return known(b_->value(OpCode::kConcatenate, parts, ConcatenateAttrs{dim}), bound(x));
+}
+
+ValueId OpDrawer::iota(ValueId x) {
+  if (type(x).rank() == 0) return ValueId::kNone;
+  const int64_t dim = random_.below(type(x).rank());
+  return known(b_->iota(type(x).with_dtype(number()), dim), static_cast<double>(type(x).dim(dim)));
+}
+
+// The bits of integers, or of floats that are given: the sign of a computed zero depends on the
+// order of additions.
+ValueId OpDrawer::bitcast(ValueId x) {
+  if (!is_integer(type(x).dtype) && !(is_float(type(x).dtype) && fn_.def(x) == nullptr)) {
+    return ValueId::kNone;
+  }
+  TensorType to = type(x).with_dtype(random_.chance(30) ? DType::kS32 : random_integer(random_));
+  const int from_bits = bit_width(type(x).dtype), to_bits = bit_width(to.dtype);
+  if (to_bits < from_bits) {
+    to.shape.push_back(from_bits / to_bits);
+  } else if (to_bits > from_bits) {
+    if (to.rank() == 0 || to.shape.back() != to_bits / from_bits) return ValueId::kNone;
+    to.shape.pop_back();
+  }
+  if (to.num_elements() > 1500) return ValueId::kNone;
+  const OpId op = b_->create(OpCode::kBitcastConvert, {x}, {to});
+  return known(fn_.op(op).results[0], largest_integer(to.dtype));
 }
 
 }  // namespace spmd::testing

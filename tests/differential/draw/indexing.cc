@@ -4,21 +4,34 @@
 
 namespace spmd::testing {
 
+DType OpDrawer::index_type() {
+  return random_.chance(75)   ? DType::kS32
+         : random_.chance(40) ? DType::kS64
+                              : random_integer(random_);
+}
+
 // ---- dynamic slices
+
+void OpDrawer::append_starts(const TensorType& operand, std::vector<ValueId>& operands) {
+  const DType dtype = index_type();
+  for (int64_t extent : operand.shape) {
+    const double most = std::min(static_cast<double>(extent + 2), largest_integer(dtype) - 1);
+    const double start =
+        static_cast<double>(random_.pick(is_signed_int(dtype) ? -2 : 0, extent + 2));
+    operands.push_back(random_.chance(50) ? firm_like({dtype, {}})
+                                          : scalar(dtype, std::min(start, most)));
+  }
+}
 
 ValueId OpDrawer::dynamic_slice(ValueId x) {
   if (type(x).rank() == 0) return ValueId::kNone;
   Dims sizes = type(x).shape;
   for (int64_t dim : some_dims(type(x).rank(), 1)) {
     int64_t& extent = sizes[static_cast<size_t>(dim)];
-    extent = random_.pick(std::min<int64_t>(1, extent), extent);
+    extent = random_.pick(random_.chance(97) ? std::min<int64_t>(1, extent) : 0, extent);
   }
   std::vector<ValueId> operands = {x};
-  for (int64_t extent : type(x).shape) {
-    operands.push_back(random_.chance(50) ? like({DType::kS32, {}})
-                                          : scalar(DType::kS32, static_cast<double>(
-                                                                    random_.pick(-2, extent + 2))));
-  }
+  append_starts(type(x), operands);
   return known(b_->value(OpCode::kDynamicSlice, operands, DynamicSliceAttrs{sizes}), bound(x));
 }
 
@@ -27,15 +40,11 @@ ValueId OpDrawer::dynamic_update_slice(ValueId x) {
   TensorType update = type(x);
   for (int64_t dim : some_dims(type(x).rank(), 1)) {
     int64_t& extent = update.shape[static_cast<size_t>(dim)];
-    extent = random_.pick(std::min<int64_t>(1, extent), extent);
+    extent = random_.pick(random_.chance(97) ? std::min<int64_t>(1, extent) : 0, extent);
   }
   std::vector<ValueId> operands = {x, like(update)};
   const double limit = std::max(bound(x), bound(operands[1]));
-  for (int64_t extent : type(x).shape) {
-    operands.push_back(random_.chance(50) ? like({DType::kS32, {}})
-                                          : scalar(DType::kS32, static_cast<double>(
-                                                                    random_.pick(-2, extent + 2))));
-  }
+  append_starts(type(x), operands);
   return known(b_->value(OpCode::kDynamicUpdateSlice, operands), limit);
 }
 
@@ -76,7 +85,7 @@ OpDrawer::IndexPlan OpDrawer::index_plan(const TensorType& operand) {
   random_.shuffle(a.start_index_map);
   const auto components = static_cast<int64_t>(a.start_index_map.size());
   const auto batch_rank = static_cast<int64_t>(batch_sizes.size());
-  plan.indices = {DType::kS32, batch_sizes};
+  plan.indices = {index_type(), batch_sizes};
   a.index_vector_dim = random_.chance(70) ? batch_rank : random_.pick(0, batch_rank);
   if (components != 1 || a.index_vector_dim != batch_rank || random_.chance(50)) {
     plan.indices.shape.insert(plan.indices.shape.begin() + a.index_vector_dim, components);
@@ -110,7 +119,7 @@ ValueId OpDrawer::gather(ValueId x) {
       plan.indices.num_elements() > 1500) {
     return ValueId::kNone;
   }
-  return known(b_->value(OpCode::kGather, {x, like(plan.indices)}, plan.attrs), bound(x));
+  return known(b_->value(OpCode::kGather, {x, firm_like(plan.indices)}, plan.attrs), bound(x));
 }
 
 ValueId OpDrawer::scatter(ValueId x) {
@@ -124,73 +133,44 @@ ValueId OpDrawer::scatter(ValueId x) {
   ScatterAttrs attrs{g.offset_dims,           g.collapsed_slice_dims,
                      g.operand_batching_dims, g.start_indices_batching_dims,
                      g.start_index_map,       g.index_vector_dim};
-  const ValueId indices = like(plan.indices), updates = like(plan.result);
-  const DType dtype = type(x).dtype;
-  const bool replace = random_.chance(30);
-  const OpCode code = reducer(dtype);
-  const OpId op = b_->create(OpCode::kScatter, {x, indices, updates}, attrs);
+  std::vector<ValueId> inputs = {x}, updates;
+  if (random_.chance(15)) inputs.push_back(like(type(x).with_dtype(number())));
+  std::vector<OpCode> codes;
+  std::vector<double> limits;
+  const bool replace = inputs.size() == 1 && random_.chance(30);
+  for (ValueId input : inputs) {
+    const DType dtype = type(input).dtype;
+    updates.push_back(like(plan.result.with_dtype(dtype)));
+    codes.push_back(reducer(dtype));
+    limits.push_back(
+        replace ? std::max(bound(input), bound(updates.back()))
+                : reduced_bound(codes.back(), bound(updates.back()), bound(input), plan.batch));
+    if (!fits(dtype, limits.back())) return ValueId::kNone;
+  }
+  ValueId indices;
+  if (g.start_index_map.size() == 1 && plan.indices.rank() > 0 && random_.chance(20)) {
+    // Each index once, and in order: what the flags promise.
+    indices = b_->iota(plan.indices, 0);
+    attrs.unique_indices = attrs.indices_are_sorted =
+        plan.indices.num_elements() == plan.indices.dim(0);
+  } else {
+    indices = firm_like(plan.indices);
+  }
+  std::vector<ValueId> operands = inputs;
+  operands.push_back(indices);
+  operands.insert(operands.end(), updates.begin(), updates.end());
+  const OpId op = b_->create(OpCode::kScatter, operands, attrs);
   if (replace) {
     const BlockId region = fn_.add_region(op);
-    fn_.add_block_argument(region, {dtype, {}});
-    const ValueId update = fn_.add_block_argument(region, {dtype, {}});
+    fn_.add_block_argument(region, {type(x).dtype, {}});
+    const ValueId update = fn_.add_block_argument(region, {type(x).dtype, {}});
     Builder(fn_, region).return_op({update});
   } else {
-    add_reducer_region(fn_, op, code, dtype);
+    reducers(op, codes);
   }
-  const double terms = !replace && code == OpCode::kAdd ? plan.batch : 1;
-  return known(fn_.op(op).results[0], bound(x) + terms * bound(updates));
-}
-
-// ---- ordering
-
-void OpDrawer::comparator(OpId op, const std::vector<DType>& dtypes, CompareDirection direction) {
-  const BlockId region = fn_.add_region(op);
-  std::vector<ValueId> args;
-  for (DType dtype : dtypes) {
-    for (int side = 0; side < 2; ++side) {
-      args.push_back(fn_.add_block_argument(region, {dtype, {}}));
-    }
-  }
-  Builder inner(fn_, region);
-  inner.return_op({inner.compare(direction, args[0], args[1])});
-}
-
-ValueId OpDrawer::sort(ValueId x) {
-  if (type(x).rank() == 0 || type(x).dtype == DType::kBool) return ValueId::kNone;
-  std::vector<ValueId> operands = {x};
-  std::vector<DType> dtypes = {type(x).dtype};
-  if (random_.chance(50)) {
-    dtypes.push_back(number());
-    operands.push_back(like(type(x).with_dtype(dtypes.back())));
-  }
-  const OpId op =
-      b_->create(OpCode::kSort, operands, SortAttrs{random_.below(type(x).rank()), true});
-  comparator(op, dtypes, random_.chance(50) ? CompareDirection::kLt : CompareDirection::kGt);
   ValueId last = ValueId::kNone;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    last = known(fn_.op(op).results[i], bound(operands[i]));
-  }
+  for (size_t i = 0; i < inputs.size(); ++i) last = known(fn_.op(op).results[i], limits[i]);
   return last;
-}
-
-ValueId OpDrawer::top_k(ValueId x) {
-  if (type(x).rank() == 0 || type(x).shape.back() == 0) return ValueId::kNone;
-  // Of integers: the order of zeros of different sign depends on the order of additions.
-  x = like(type(x).with_dtype(DType::kS32));
-  const int64_t k = random_.pick(1, type(x).shape.back());
-  const OpId op = b_->create(OpCode::kTopK, {x}, TopKAttrs{k});
-  known(fn_.op(op).results[0], bound(x));
-  return known(fn_.op(op).results[1], 13);
-}
-
-ValueId OpDrawer::random_bits(ValueId x) {
-  const ValueId state = argument({DType::kU64, {2}});
-  pool_.pop_back();  // of no use to others
-  const TensorType bits = type(x).with_dtype(DType::kU32);
-  const OpId op = b_->create(OpCode::kRngBitGenerator, {state}, {type(state), bits},
-                             RngBitGeneratorAttrs{RngAlgorithm::kThreeFry});
-  const ValueId low = b_->binary(OpCode::kAnd, fn_.op(op).results[1], b_->splat(bits, 7));
-  return known(b_->convert(low, DType::kS32), 7);
 }
 
 }  // namespace spmd::testing
