@@ -1,5 +1,11 @@
 # Everything from outside. What is required and missing is reported at once, by Debian package name.
 
+# Boost's headers alone may come without its own CMake files: FindBoost finds both. (Set before the
+# macros below, which keep the policies of their definition.)
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 OLD)
+endif()
+
 set(spmd_missing "")
 set(spmd_missing_packages "")
 
@@ -34,11 +40,6 @@ function(spmd_find_library target header library)
     target_link_libraries(spmd::${target} INTERFACE ${SPMD_${target}_LIBRARY})
   endif()
 endfunction()
-
-# Boost's headers alone may come without its own CMake files: FindBoost finds both.
-if(POLICY CMP0167)
-  cmake_policy(SET CMP0167 OLD)
-endif()
 
 # --- Required -------------------------------------------------------------------------------------
 spmd_require(Threads libc6-dev)

@@ -1,6 +1,7 @@
 // spmd-opt reduce: the smallest program that fails as a user's program does.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 

@@ -48,7 +48,7 @@ int64_t sum_of(const Json& object) {
 // Records of one kind and axes belong to one row; listed groups are "explicit" in the statistics.
 bool belongs(const CollectiveRecord& record, const Json& row) {
   const std::string axes = record.axes.empty() ? "explicit" : record.axes;
-  return record.kind == row["kind"] && axes == row["axes"];
+  return record.kind == row["kind"].get<std::string>() && axes == row["axes"].get<std::string>();
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST_P(Programs, HaveTheSameSignatureInBothFiles) {
   const Function &a = proto.main(), &b = text.main();
   ASSERT_EQ(a.arguments().size(), b.arguments().size());
   for (size_t i = 0; i < a.arguments().size(); ++i) {
-    SCOPED_TRACE(testing::Message() << "argument " << i);
+    SCOPED_TRACE(::testing::Message() << "argument " << i);
     EXPECT_EQ(a.type(a.arguments()[i]), b.type(b.arguments()[i]));
     EXPECT_EQ(sharding_text(a.value(a.arguments()[i]).sharding, proto.mesh),
               sharding_text(b.value(b.arguments()[i]).sharding, text.mesh));
@@ -54,7 +54,7 @@ TEST_P(Programs, HaveTheSameSignatureInBothFiles) {
   }
   ASSERT_EQ(a.results().size(), b.results().size());
   for (size_t i = 0; i < a.results().size(); ++i) {
-    SCOPED_TRACE(testing::Message() << "result " << i);
+    SCOPED_TRACE(::testing::Message() << "result " << i);
     EXPECT_EQ(a.type(a.results()[i]), b.type(b.results()[i]));
     EXPECT_EQ(sharding_text(a.result_info[i].sharding, proto.mesh),
               sharding_text(b.result_info[i].sharding, text.mesh));

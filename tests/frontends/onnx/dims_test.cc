@@ -23,8 +23,8 @@ std::string types(const Module& module) {
   for (ValueId value : module.main().results()) text += " " + to_string(module.main().type(value));
   return text;
 }
-void expect_error(const OnnxModel& model, const std::vector<std::string>& texts,
-                  const std::string& expected) {
+void expect_dims_error(const OnnxModel& model, const std::vector<std::string>& texts,
+                       const std::string& expected) {
   EXPECT_EQ(testing::error_of([&] { model.import(dims(texts)); }), expected);
 }
 
@@ -49,39 +49,39 @@ TEST(OnnxDims, AreGivenByTheShapeOfAnInputToo) {
 }
 
 TEST(OnnxDims, WithoutASizeAreListedTogetherWithTheRemedy) {
-  expect_error(joined(), {},
-               "model: 2 dimensions have no size: batch, width\n"
-               "  give every one a size: --set-dim 'batch=SIZE' --set-dim 'width=SIZE'");
-  expect_error(joined(), {"width=2"},
-               "model: 1 dimension has no size: batch\n"
-               "  give every one a size: --set-dim 'batch=SIZE'");
+  expect_dims_error(joined(), {},
+                    "model: 2 dimensions have no size: batch, width\n"
+                    "  give every one a size: --set-dim 'batch=SIZE' --set-dim 'width=SIZE'");
+  expect_dims_error(joined(), {"width=2"},
+                    "model: 1 dimension has no size: batch\n"
+                    "  give every one a size: --set-dim 'batch=SIZE'");
 }
 
 TEST(OnnxDims, WithoutANameAreNamedByInputAndAxis) {
   OnnxModel model;
   model.input("x", {"", "3"}).output("y").node("Neg", {"x"}, {"y"});
-  expect_error(model, {},
-               "model: 1 dimension has no size: x[0]\n"
-               "  give every one a size: --set-dim 'x[0]=SIZE'");
+  expect_dims_error(model, {},
+                    "model: 1 dimension has no size: x[0]\n"
+                    "  give every one a size: --set-dim 'x[0]=SIZE'");
   EXPECT_EQ(types(model.import(dims({"x[0]=7"}))), "tensor<7x3xf32> -> tensor<7x3xf32>");
 }
 
 TEST(OnnxDims, ThatTheModelDoesNotHaveAreMisspelt) {
-  expect_error(joined(), {"batch=4", "widht=2"},
-               "model: 1 dimension has no size: width\n"
-               "  give every one a size: --set-dim 'width=SIZE'");
-  expect_error(joined(), {"batch=4", "width=2", "batsh=4"},
-               "model: has no dimension batsh\n  did you mean batch?");
-  expect_error(joined(), {"batch=4", "width=2", "xx=[4,2]"},
-               "model: has no input xx\n  did you mean x?");
+  expect_dims_error(joined(), {"batch=4", "widht=2"},
+                    "model: 1 dimension has no size: width\n"
+                    "  give every one a size: --set-dim 'width=SIZE'");
+  expect_dims_error(joined(), {"batch=4", "width=2", "batsh=4"},
+                    "model: has no dimension batsh\n  did you mean batch?");
+  expect_dims_error(joined(), {"batch=4", "width=2", "xx=[4,2]"},
+                    "model: has no input xx\n  did you mean x?");
 }
 
 TEST(OnnxDims, ThatContradictTheModelAreRefused) {
-  expect_error(joined(), {"width=2", "x=[4,5]"},
-               "model: input \"x\": has another shape in the model than the one given for it\n"
-               "  give it a shape that fits");
-  expect_error(joined(), {"width=2", "x=[4]"},
-               "model: input \"x\": has 2 dimensions, the shape given for it 1");
+  expect_dims_error(joined(), {"width=2", "x=[4,5]"},
+                    "model: input \"x\": has another shape in the model than the one given for it\n"
+                    "  give it a shape that fits");
+  expect_dims_error(joined(), {"width=2", "x=[4]"},
+                    "model: input \"x\": has 2 dimensions, the shape given for it 1");
 }
 
 TEST(OnnxDims, SayWhatIsWrongWithTheirText) {

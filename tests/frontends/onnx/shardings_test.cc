@@ -46,7 +46,7 @@ std::string argument(const Module& module, size_t i = 0) {
 }
 std::string result(const Module& module) { return sharding_of(module, module.main().results()[0]); }
 
-void expect_error(const OnnxModel& model, const std::string& part) {
+void expect_sharding_error(const OnnxModel& model, const std::string& part) {
   const std::string found = testing::error_of([&] { model.import(); });
   EXPECT_NE(found.find(part), std::string::npos) << found;
 }
@@ -143,24 +143,26 @@ TEST(OnnxShardings, InBranchesTakePartInFindingTheMesh) {
 }
 
 TEST(OnnxShardings, ThatCannotBeAreRefusedWithTheirPlace) {
-  expect_error(negated({"4"}, placed(spec("x", {0, 1}, dim(0, 3)))),
-               "model: node \"n\": sharding of \"x\": a sharding has 3 shards for 2 devices or "
-               "groups of devices");
-  expect_error(negated({"4"}, placed(spec("x", {0, 1}, dim(1, 2)))),
-               "axis 1 of a sharding is out of range for rank 1");
-  expect_error(negated({"4"}, placed(spec("x", {0, 1}, dim(-2, 2)))),
-               "axis -2 of a sharding is out of range for rank 1");
-  expect_error(negated({"4"}, placed(spec("x", {0, 0}, dim(0, 2)))), "sharding of \"x\"");
-  expect_error(negated({"4"}, placed(spec("x", {0, 1}, dim(0, 0)))), "a number of shards of 0");
-  expect_error(negated({"4"}, placed(spec("x", {0, 1}, dim(0, 2000000)))),
-               "a number of shards of 0");
-  expect_error(
+  expect_sharding_error(
+      negated({"4"}, placed(spec("x", {0, 1}, dim(0, 3)))),
+      "model: node \"n\": sharding of \"x\": a sharding has 3 shards for 2 devices or "
+      "groups of devices");
+  expect_sharding_error(negated({"4"}, placed(spec("x", {0, 1}, dim(1, 2)))),
+                        "axis 1 of a sharding is out of range for rank 1");
+  expect_sharding_error(negated({"4"}, placed(spec("x", {0, 1}, dim(-2, 2)))),
+                        "axis -2 of a sharding is out of range for rank 1");
+  expect_sharding_error(negated({"4"}, placed(spec("x", {0, 0}, dim(0, 2)))), "sharding of \"x\"");
+  expect_sharding_error(negated({"4"}, placed(spec("x", {0, 1}, dim(0, 0)))),
+                        "a number of shards of 0");
+  expect_sharding_error(negated({"4"}, placed(spec("x", {0, 1}, dim(0, 2000000)))),
+                        "a number of shards of 0");
+  expect_sharding_error(
       negated({"4"},
               placed(spec("x", {0, 1},
                           "index_to_device_group_map { key: 0 value: 0 value: 2 } " + dim(0, 2))),
               3),
       "the shards of a tensor lie on different numbers of devices");
-  expect_error(
+  expect_sharding_error(
       negated({"4"}, placed(spec("x", {0, 1}, dim(0, 2)) + spec("y", {0, 1, 2}, dim(0, 3)))),
       "shard every tensor over all devices of its configuration");
 }
@@ -176,8 +178,8 @@ TEST(OnnxShardings, CutAFusedDimensionIntoBlocksOnly) {
   const Module module = negated({"8"}, placed(spec("x", four, parts(2, 2, 2))), 4).import();
   EXPECT_EQ(argument(module), R"([{"axis_0"}])");
   // Halves of four, and of each the halves of its minor part: not one block a device.
-  expect_error(negated({"16"}, placed(spec("x", four, parts(4, 2, 2))), 4),
-               "cuts an axis into parts that are not blocks");
+  expect_sharding_error(negated({"16"}, placed(spec("x", four, parts(4, 2, 2))), 4),
+                        "cuts an axis into parts that are not blocks");
 }
 
 }  // namespace
