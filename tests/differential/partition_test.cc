@@ -60,7 +60,9 @@ TEST(Partition, MeansWhatTheProgramMeans) {
     say(print_stablehlo(random_program(options.seeds.from)));
   const SoakResult result = soak(options);
   if (is_soak()) print_coverage(result.coverage);
-  if (!is_soak()) EXPECT_EQ(causes_reached_less_than(kEnough, result.coverage), Strings{});
+  if (!is_soak()) {
+    EXPECT_EQ(causes_reached_less_than(kEnough, result.coverage), Strings{});
+  }
   say(std::to_string(result.programs) + " programs, seeds " + std::to_string(options.seeds.from) +
       " to " + std::to_string(result.last_seed));
   for (const SoakFailure& failure : result.failures) {
