@@ -26,7 +26,30 @@ jax.config.update("jax_hlo_source_file_canonicalization_regex",
 VERSIONS = ["0.9.0", "0.10.0", "0.12.0", "0.14.0", "0.15.0", "1.0.0", "1.10.0", "1.16.0", "1.22.0"]
 # Programs of which one version shows enough.
 NEWEST_ONLY = ["constants", "digits_mlp", "elementwise", "later_operations"]
-EXPORTS = ["train_step", "with_derivative", "symbolic_size"]
+
+def symbolic_layer(x, w):
+  """Reshapes, reductions, and a size as a number."""
+  return jax.nn.softmax((x @ w).reshape(-1, 2), axis=-1).sum(axis=0) / x.shape[0]
+
+
+def symbolic_shapes(x):
+  """What else takes sizes: iota, slices, padding, gathers, concatenation."""
+  return (jnp.concatenate([x, x], 0)[1:], jnp.arange(x.shape[0] + 1), x[::2],
+          jnp.pad(x, ((1, x.shape[1]), (0, 0))), x[jnp.array([1, 0])])
+
+
+def symbolic_scan(xs, h):
+  return jax.lax.scan(lambda h, x: (jnp.tanh(h + x), h.sum()), h, xs)
+
+
+EXPORTS = ["train_step", "with_derivative"]
+# Functions of symbolic sizes, with the shapes of their arguments.
+SYMBOLIC = {
+    "symbolic_size": (lambda x: x * 2, ["b, 3"]),
+    "symbolic_layer": (symbolic_layer, ["b, 3", "3, 2*n"]),
+    "symbolic_shapes": (symbolic_shapes, ["b, n"]),
+    "symbolic_scan": (symbolic_scan, ["t, b, 2", "b, 2"]),
+}
 
 
 def text_of(module):
@@ -62,9 +85,12 @@ def write_exports():
   product = export.export(jax.jit(lambda w, x: jnp.sin(x) @ w))(w, x)
   (FOLDER / "with_derivative.jaxexport").write_bytes(product.serialize(vjp_order=1))
   (FOLDER / "with_derivative.mlir").write_text(product.mlir_module())
-  (size,) = export.symbolic_shape("b")
-  symbolic = export.export(jax.jit(lambda x: x * 2))(jax.ShapeDtypeStruct((size, 3), jnp.float32))
-  (FOLDER / "symbolic_size.jaxexport").write_bytes(symbolic.serialize())
+  for name, (function, shapes) in SYMBOLIC.items():
+    scope = export.SymbolicScope()
+    shapes = [export.symbolic_shape(text, scope=scope) for text in shapes]
+    symbolic = export.export(jax.jit(function))(
+        *[jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes])
+    (FOLDER / f"{name}.jaxexport").write_bytes(symbolic.serialize())
 
 
 def main():

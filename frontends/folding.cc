@@ -1,4 +1,4 @@
-#include "frontends/onnx/folding.h"
+#include "frontends/folding.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -7,7 +7,7 @@
 #include "ir/evaluator.h"
 #include "support/error.h"
 
-namespace spmd::onnx {
+namespace spmd {
 namespace {
 
 // Scalar operations that reading a model may spend on one value.
@@ -179,4 +179,4 @@ void remove_unused(Function& fn, size_t first_removable) {
   }
 }
 
-}  // namespace spmd::onnx
+}  // namespace spmd
