@@ -47,7 +47,18 @@ bool Importer::is_main(const Operation& op) {
          reader(attributes, "func.func", op.offset).string_or("sym_name", "") == "main";
 }
 
-// Programs of jax.export may leave sizes open.
+// Programs of jax.export may leave sizes open. Does not read attributes, which may name meshes.
+bool Importer::has_open_sizes(const Operation& module) {
+  for (const Operation& op : module.regions[0].operations) {
+    if (name_of(op).text != "stablehlo.func" || op.regions.size() != 1) continue;
+    for (const mlir_bytecode::BlockArgument& argument : op.regions[0].arguments) {
+      const Dims& shape = types_.at(argument.type).shape;
+      if (std::find(shape.begin(), shape.end(), kDynamic) != shape.end()) return true;
+    }
+  }
+  return false;
+}
+
 void Importer::close_sizes(const Operation& module) {
   std::vector<OpenArgument> arguments;
   for (const Operation& op : module.regions[0].operations) {
@@ -60,11 +71,8 @@ void Importer::close_sizes(const Operation& module) {
       arguments.push_back({named ? name->name : fmt::format("arg{}", i),
                            types_.at(argument.type).shape,
                            i < dim_texts_.size() ? dim_texts_[i] : std::vector<std::string>()});
-      const Dims& shape = arguments.back().shape;
-      open_ |= std::find(shape.begin(), shape.end(), kDynamic) != shape.end();
     }
   }
-  if (!open_) return;
   vhlo::close_sizes(arguments, options_, origin_.source);
   for (OpenArgument& argument : arguments) argument_shapes_.push_back(std::move(argument.shape));
 }

@@ -40,9 +40,10 @@ Importer::Importer(const Origin& origin, const Container& container, const Impor
 Module Importer::import() {
   check_dialects();
   const Operation& module = module_operation();
-  close_sizes(module);
+  open_ = has_open_sizes(module);
   check_supported(module);
   find_meshes(module);
+  if (open_) close_sizes(module);
   for (const Operation& op : module.regions[0].operations) {
     if (name_of(op).text != "stablehlo.func") continue;
     if (!open_ || is_main(op)) import_function(op);

@@ -51,7 +51,8 @@ class Importer : private text::ModuleBuilder {
     std::vector<std::string> locations;
   };
   bool is_main(const Operation& op);
-  // Gives main's arguments the sizes that the file leaves open; there are none then.
+  bool has_open_sizes(const Operation& module);
+  // Gives main's arguments the sizes that the file leaves open.
   void close_sizes(const Operation& module);
   Arguments add_arguments(const Block& block, const text::Attribute* attributes);
   std::vector<Dict> result_attributes(const Block& block, const text::Attribute* attributes);
@@ -84,6 +85,7 @@ class Importer : private text::ModuleBuilder {
   static bool is_refined(std::string_view name);
   bool refine(const Operation& op, BlockId block);
   ValueId refined_value(const Operation& op, const std::vector<ValueId>& in, Builder& builder);
+  ValueId moving_slice(const Operation& op, const std::vector<ValueId>& in, Builder& builder);
   std::vector<TensorType> refined_types(const Operation& op, OpId id);
   void refine_results(const Operation& op, OpId id);
   Dims known_sizes(const Operation& op, ValueId value);
@@ -96,7 +98,7 @@ class Importer : private text::ModuleBuilder {
   const mlir_bytecode::Container& container_;
   const ImportOptions& options_;
   const DimTexts& dim_texts_;
-  bool open_ = false;                          // the file leaves sizes of main's arguments open
+  bool open_ = false;                          // the file leaves sizes of arguments open
   std::vector<Dims> argument_shapes_;          // what they are, then
   std::optional<Folding> folding_;             // of main, then
   std::map<size_t, std::string> inner_names_;  // of main's arguments, in what main calls

@@ -1,7 +1,9 @@
 #include "frontends/vhlo/open_sizes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstdlib>
 
 #include "support/error.h"
 #include "support/strings.h"
@@ -55,8 +57,9 @@ class DimExpression {
   int64_t power() {
     const int64_t base = atom();
     if (!accept('^')) return base;
-    int64_t value = 1;
-    for (int64_t exponent = number(); exponent > 0; --exponent) value = times(value, base);
+    int64_t exponent = number(), value = 1;
+    if (exponent > 64) fail();
+    for (; exponent > 0; --exponent) value = times(value, base);
     return value;
   }
 

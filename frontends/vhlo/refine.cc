@@ -63,6 +63,29 @@ void Importer::check_assertion(const Operation& op) {
 
 // ---- operations that take sizes
 
+// A window of known sizes where a run says: JAX writes its end as its start plus the sizes.
+ValueId Importer::moving_slice(const Operation& op, const std::vector<ValueId>& in,
+                               Builder& builder) {
+  const ValueId start = in[1];
+  const Op* end = fn_->def(in[2]);
+  const bool adds = end != nullptr && end->code == OpCode::kAdd &&
+                    (end->operands[0] == start || end->operands[1] == start);
+  if (!adds) known_sizes(op, start);  // says that they are not known
+  const Dims sizes = known_sizes(op, end->operands[end->operands[0] == start ? 1 : 0]);
+  const Dims strides = known_sizes(op, in[3]);
+  const auto rank = fn_->type(in[0]).rank();
+  if (std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 1; }) ||
+      static_cast<int64_t>(sizes.size()) != rank) {
+    origin_.fail(op.offset, "takes every so many elements from where a run says",
+                 "slice with a stride of 1, then with a known start");
+  }
+  std::vector<ValueId> operands = {in[0]};
+  for (int64_t d = 0; d < rank; ++d) {
+    operands.push_back(builder.reshape(builder.slice(start, {d}, {d + 1}), {}));
+  }
+  return builder.value(OpCode::kDynamicSlice, std::move(operands), DynamicSliceAttrs{sizes});
+}
+
 ValueId Importer::refined_value(const Operation& op, const std::vector<ValueId>& in,
                                 Builder& builder) {
   const std::string& name = name_of(op).text;
@@ -99,6 +122,7 @@ ValueId Importer::refined_value(const Operation& op, const std::vector<ValueId>&
   }
   if (name == "stablehlo.real_dynamic_slice") {
     require(4);
+    if (folding_->known(in[1]) == nullptr) return moving_slice(op, in, builder);
     return builder.slice(in[0], known_sizes(op, in[1]), known_sizes(op, in[2]),
                          known_sizes(op, in[3]));
   }

@@ -5,7 +5,8 @@
 For each NAME.mlir and each version of VHLO that can hold it: NAME.VERSION.mlirbc. Serializing first
 canonicalises a program, so NAME.mlir is replaced by the text of what its newest bytecode holds, of
 which a second run changes nothing. Also writes FUNCTION.jaxexport, files of jax.export, and their
-programs as text, FUNCTION.mlir, which it does not serialise again. Needs jax >= 0.12 and flatbuffers.
+programs as text, FUNCTION.mlir, which it does not serialise again; of those with symbolic sizes the
+text is for b=4, n=3 and t=5. Needs jax >= 0.12 and flatbuffers.
 """
 import pathlib
 import re
@@ -52,6 +53,11 @@ SYMBOLIC = {
 }
 
 
+def fixed_text(text):
+  """The shape with the sizes that tests give the names."""
+  return ", ".join(str(eval(dim, {"b": 4, "n": 3, "t": 5})) for dim in text.split(","))
+
+
 def text_of(module):
   return module.operation.get_asm(enable_debug_info=True)
 
@@ -85,19 +91,23 @@ def write_exports():
   product = export.export(jax.jit(lambda w, x: jnp.sin(x) @ w))(w, x)
   (FOLDER / "with_derivative.jaxexport").write_bytes(product.serialize(vjp_order=1))
   (FOLDER / "with_derivative.mlir").write_text(product.mlir_module())
-  for name, (function, shapes) in SYMBOLIC.items():
+  for name, (function, texts) in SYMBOLIC.items():
     scope = export.SymbolicScope()
-    shapes = [export.symbolic_shape(text, scope=scope) for text in shapes]
+    shapes = [export.symbolic_shape(text, scope=scope) for text in texts]
     symbolic = export.export(jax.jit(function))(
         *[jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes])
     (FOLDER / f"{name}.jaxexport").write_bytes(symbolic.serialize())
+    fixed = export.export(jax.jit(function))(
+        *[jax.ShapeDtypeStruct(export.symbolic_shape(fixed_text(text)), jnp.float32)
+          for text in texts])
+    (FOLDER / f"{name}.mlir").write_text(fixed.mlir_module())
 
 
 def main():
   context = mlir.make_ir_context()
   with context:
     for path in sorted(FOLDER.glob("*.mlir")):
-      if path.stem not in EXPORTS:
+      if path.stem not in EXPORTS and path.stem not in SYMBOLIC:
         write_bytecode(path, context)
   write_exports()
 
