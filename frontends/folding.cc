@@ -5,6 +5,7 @@
 
 #include "ir/builder.h"
 #include "ir/evaluator.h"
+#include "ir/verifier.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -138,6 +139,7 @@ Literal Folding::evaluate_slice(const Slice& slice, ValueId value) {
   for (OpId op : slice.ops) clone_op(fn_, op, builder, values);
   builder.return_op({values.at(value)});
   scratch.result_info.resize(1);
+  verify(module);  // what is being read has not been yet
   return evaluate(module, {})[0];
 }
 

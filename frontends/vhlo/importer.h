@@ -88,6 +88,7 @@ class Importer : private text::ModuleBuilder {
   ValueId moving_slice(const Operation& op, const std::vector<ValueId>& in, Builder& builder);
   std::vector<TensorType> refined_types(const Operation& op, OpId id);
   void refine_results(const Operation& op, OpId id);
+  const Literal* known(const Operation& op, ValueId value);
   Dims known_sizes(const Operation& op, ValueId value);
   void check_assertion(const Operation& op);
   const Block& callee_of(const Operation& op);

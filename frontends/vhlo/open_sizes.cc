@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "frontends/at_place.h"
 #include "support/error.h"
+#include "support/scanner.h"
 #include "support/strings.h"
 
 namespace spmd::vhlo {
@@ -130,7 +132,7 @@ class DimExpression {
     if (!accept(c)) fail();
   }
   [[noreturn]] void fail() {
-    throw UserError({}, fmt::format("the size \"{}\" has no value", text_),
+    throw UserError({}, fmt::format("the size \"{}\" has no value", escape(text_)),
                     "give the argument's whole shape: --set-dim 'NAME=[SIZE,SIZE]'");
   }
 
@@ -193,11 +195,16 @@ void check_given(const std::vector<std::string>& known, const std::vector<std::s
 }  // namespace
 
 int64_t evaluate_dim(std::string_view text, const Sizes& dims, std::vector<std::string>& missing) {
-  const size_t before = missing.size();
-  const int64_t value = DimExpression(text, dims, missing).evaluate();
-  if (value < 0 && missing.size() == before) {
-    throw UserError({}, fmt::format("the size \"{}\" becomes {}", text, value),
+  std::vector<std::string> unknown;
+  const int64_t value = DimExpression(text, dims, unknown).evaluate();
+  if (value < 0 && unknown.empty()) {
+    throw UserError({}, fmt::format("the size \"{}\" becomes {}", escape(text), value),
                     "give its names other sizes");
+  }
+  for (std::string& name : unknown) {
+    if (std::find(missing.begin(), missing.end(), name) == missing.end()) {
+      missing.push_back(std::move(name));
+    }
   }
   return value;
 }
@@ -206,6 +213,11 @@ void close_sizes(std::vector<OpenArgument>& arguments, const ImportOptions& opti
                  const std::string& source) {
   std::vector<std::string> missing, known, names;
   const Sizes dims = given_sizes(arguments, options, source);
+  const auto value = [&](const std::string& name, std::string_view text, const Sizes& sizes,
+                         std::vector<std::string>& unknown) {
+    return at_place(
+        source, [&] { return at_place(name, [&] { return evaluate_dim(text, sizes, unknown); }); });
+  };
   for (OpenArgument& argument : arguments) {
     names.push_back(argument.name);
     for (size_t d = 0; d < argument.shape.size(); ++d) {
@@ -213,11 +225,13 @@ void close_sizes(std::vector<OpenArgument>& arguments, const ImportOptions& opti
       const std::string name = dim_name(argument, d);
       const std::string* text = text_of(argument, d);
       known.push_back(name);
-      if (text != nullptr) evaluate_dim(*text, {}, known);  // lists its names
+      if (text != nullptr) value(name, *text, {}, known);  // lists its names
       const auto given = dims.find(name);
-      argument.shape[d] = given != dims.end() ? given->second
-                          : text != nullptr   ? evaluate_dim(*text, dims, missing)
-                                              : evaluate_dim("1", dims, missing);
+      if (given != dims.end()) {
+        argument.shape[d] = given->second;
+      } else {
+        argument.shape[d] = text != nullptr ? value(name, *text, dims, missing) : 1;
+      }
       if (given == dims.end() && text == nullptr) missing.push_back(name);
     }
   }

@@ -2,6 +2,7 @@
 // called, what computes sizes is evaluated, and every type becomes what its operands make it.
 #include <algorithm>
 
+#include "frontends/at_place.h"
 #include "frontends/vhlo/importer.h"
 #include "support/error.h"
 
@@ -30,8 +31,13 @@ bool Importer::is_refined(std::string_view name) {
 
 // ---- what is known
 
+// Null when it depends on values of a run.
+const Literal* Importer::known(const Operation& op, ValueId value) {
+  return at_place(origin_.place(op.offset), [&] { return folding_->known(value); });
+}
+
 Dims Importer::known_sizes(const Operation& op, ValueId value) {
-  const Literal* literal = folding_->known(value);
+  const Literal* literal = known(op, value);
   if (literal == nullptr) {
     origin_.fail(op.offset,
                  fmt::format("{} takes sizes that depend on values of a run", name_of(op).text),
@@ -95,7 +101,9 @@ ValueId Importer::refined_value(const Operation& op, const std::vector<ValueId>&
     if (in.size() != count) origin_.fail(op.offset, fmt::format("{} has {} operands", name, count));
   };
   const auto type_with = [&](Dims shape) {
-    TensorType type{result_types(op).at(0).dtype, std::move(shape)};
+    const std::vector<TensorType> types = result_types(op);
+    if (types.size() != 1) origin_.fail(op.offset, fmt::format("{} has one result", name));
+    TensorType type{types[0].dtype, std::move(shape)};
     if (!is_valid(type)) origin_.fail(op.offset, "a tensor is too large");
     return type;
   };
@@ -122,7 +130,7 @@ ValueId Importer::refined_value(const Operation& op, const std::vector<ValueId>&
   }
   if (name == "stablehlo.real_dynamic_slice") {
     require(4);
-    if (folding_->known(in[1]) == nullptr) return moving_slice(op, in, builder);
+    if (known(op, in[1]) == nullptr) return moving_slice(op, in, builder);
     return builder.slice(in[0], known_sizes(op, in[1]), known_sizes(op, in[2]),
                          known_sizes(op, in[3]));
   }
@@ -144,11 +152,14 @@ std::vector<TensorType> Importer::refined_types(const Operation& op, OpId id) {
   switch (made.code) {
     case OpCode::kConvert:
     case OpCode::kBitcastConvert:
+      if (made.operands.size() != 1 || types.size() != 1) break;
       types[0].shape = fn_->type(made.operands[0]).shape;
       return types;
     case OpCode::kIf:
     case OpCode::kCase: {
-      const Op& last = fn_->op(fn_->terminator(made.regions.at(0)));
+      const OpId end = made.regions.empty() ? OpId::kNone : fn_->terminator(made.regions[0]);
+      if (end == OpId::kNone) break;
+      const Op& last = fn_->op(end);
       if (last.operands.size() != types.size()) break;
       for (size_t i = 0; i < types.size(); ++i) types[i] = fn_->type(last.operands[i]);
       return types;
@@ -245,9 +256,14 @@ bool Importer::refine(const Operation& op, BlockId block) {
   current_ = op.offset;
   Builder builder(*fn_, block);
   builder.location = locations_.at(op.location);
+  placed_.emplace(op.offset, builder.location);
+  const size_t first = fn_->num_op_ids();
   if (builder.location == nullptr) builder.location = unknown_location_;
   try {
-    define_results(op, {refined_value(op, operands_of(op), builder)});
+    const ValueId value = refined_value(op, operands_of(op), builder);
+    sources_.back().resize(first, nullptr);
+    sources_.back().resize(fn_->num_op_ids(), &op);
+    define_results(op, {value});
   } catch (const UserError& error) {
     const std::string text = error.what();
     if (text.starts_with(origin_.source)) throw;
