@@ -70,9 +70,9 @@ Module import_plain(std::string_view bytes, const std::string& source,
     case Format::kHloSnapshot:
       return import_hlo_proto(bytes, HloContainer::kSnapshot, source);
     case Format::kMlirBytecode:
-      return import_vhlo(bytes, source);
+      return import_vhlo(bytes, source, 0, options);
     case Format::kJaxExport:
-      return with_remedy(kExportJax, [&] { return import_jax_export(bytes, source); });
+      return with_remedy(kExportJax, [&] { return import_jax_export(bytes, source, options); });
     case Format::kOnnx:
       return import_onnx_file(bytes, source, options);
     default:

@@ -1,4 +1,5 @@
-// What the user says about a program beyond its file: only ONNX models leave anything open.
+// What the user says about a program beyond its file: ONNX models and files of
+// jax.export may leave sizes open.
 #pragma once
 
 #include <map>

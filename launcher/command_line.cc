@@ -29,7 +29,7 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --ranks N           ranks as threads of this process, without mpirun
   --config FILE       YAML: mesh, sharding rules and the options above
   --set KEY=VALUE     override a key of the config: --set train.steps=10
-  --set-dim NAME=SIZE       size of an ONNX model's symbolic dimension
+  --set-dim NAME=SIZE       size of a dimension that the program leaves open
   --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
   --save-plan FILE    write the compiled Plan, to be run as MODEL
   --device cpu        where to run
@@ -45,7 +45,7 @@ shardings, collectives with their bytes, memory per rank, predicted time.
   --mesh AXES         sizes of the mesh axes: data=2,model=4
   --config FILE       YAML: mesh and sharding rules
   --set KEY=VALUE     override a key of the config
-  --set-dim NAME=SIZE       size of an ONNX model's symbolic dimension
+  --set-dim NAME=SIZE       size of a dimension that the program leaves open
   --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
   --ranks N           number of ranks, for an axis of size -1
   --json              print JSON

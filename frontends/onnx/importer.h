@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontends/onnx/folding.h"
+#include "frontends/folding.h"
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/shardings.h"

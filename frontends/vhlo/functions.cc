@@ -19,9 +19,13 @@ void Importer::import_function(const Operation& op) {
   begin_function(name, op.offset, from.string_or("sym_visibility", "") == "private");
   sources_.emplace_back();
   const Block& body = op.regions[0];
-  const Arguments arguments = add_arguments(body, from.find("arg_attrs"));
+  Arguments arguments = add_arguments(body, from.find("arg_attrs"));
+  if (open_) folding_.emplace(*fn_, [](ValueId) { return std::nullopt; });
   import_operations(body, fn_->body());
   check_terminator(op.offset);
+  for (const auto& [argument, inner] : inner_names_) {
+    if (arguments.locations[argument].empty()) arguments.locations[argument] = inner;
+  }
   set_argument_info(arguments.attributes, arguments.locations,
                     result_attributes(body, from.find("res_attrs")));
 }
@@ -37,24 +41,40 @@ const std::vector<text::NamedAttribute>& entry_of(const Attribute* list, size_t 
 
 }  // namespace
 
-// Programs of jax.export may leave sizes open.
-void Importer::check_sizes(const Operation& module) {
+bool Importer::is_main(const Operation& op) {
+  const Dict attributes = attributes_of(op);
+  return op.regions.size() == 1 &&
+         reader(attributes, "func.func", op.offset).string_or("sym_name", "") == "main";
+}
+
+// Programs of jax.export may leave sizes open. Does not read attributes, which may name meshes.
+bool Importer::has_open_sizes(const Operation& module) {
   for (const Operation& op : module.regions[0].operations) {
     if (name_of(op).text != "stablehlo.func" || op.regions.size() != 1) continue;
-    const auto& arguments = op.regions[0].arguments;
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      const Dims& shape = types_.at(arguments[i].type).shape;
-      if (std::find(shape.begin(), shape.end(), kDynamic) == shape.end()) continue;
-      LocationRef name;
-      if (arguments[i].location) name = locations_.at(*arguments[i].location);
-      origin_.fail(
-          op.offset,
-          fmt::format("the size of a dimension of argument {}{} is not known", i,
-                      name == nullptr ? "" : " (" + escape(name->to_string()) + ")"),
-          "export the program for one size, without symbolic dimensions: "
-          "jax.export.export(jax.jit(f))(jax.ShapeDtypeStruct((8, 4), jax.numpy.float32))");
+    for (const mlir_bytecode::BlockArgument& argument : op.regions[0].arguments) {
+      const Dims& shape = types_.at(argument.type).shape;
+      if (std::find(shape.begin(), shape.end(), kDynamic) != shape.end()) return true;
     }
   }
+  return false;
+}
+
+void Importer::close_sizes(const Operation& module) {
+  std::vector<OpenArgument> arguments;
+  for (const Operation& op : module.regions[0].operations) {
+    if (name_of(op).text != "stablehlo.func" || !is_main(op)) continue;
+    for (const mlir_bytecode::BlockArgument& argument : op.regions[0].arguments) {
+      const size_t i = arguments.size();
+      LocationRef name;
+      if (argument.location) name = locations_.at(*argument.location);
+      const bool named = name != nullptr && !name->name.empty();
+      arguments.push_back({named ? name->name : fmt::format("arg{}", i),
+                           types_.at(argument.type).shape,
+                           i < dim_texts_.size() ? dim_texts_[i] : std::vector<std::string>()});
+    }
+  }
+  vhlo::close_sizes(arguments, options_, origin_.source);
+  for (OpenArgument& argument : arguments) argument_shapes_.push_back(std::move(argument.shape));
 }
 
 // Of a tuple, each leaf is an argument with the tuple's attributes.
@@ -68,6 +88,10 @@ Importer::Arguments Importer::add_arguments(const Block& block, const Attribute*
     if (argument.location) location = locations_.at(*argument.location);
     const Dict& given = entry_of(attributes, i);
     std::vector<ValueId> values;
+    if (open_ && types.size() == 1) {
+      types[0].shape = argument_shapes_[i];
+      if (!is_valid(types[0])) origin_.fail(block.offset, "a tensor is too large");
+    }
     for (TensorType& type : types) {
       const int64_t rank = type.rank();
       values.push_back(fn_->add_block_argument(fn_->body(), std::move(type)));

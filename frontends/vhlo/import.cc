@@ -13,10 +13,13 @@ using mlir_bytecode::Origin;
 using text::Attribute;
 using Kind = Attribute::Kind;
 
-Importer::Importer(const Origin& origin, const Container& container)
+Importer::Importer(const Origin& origin, const Container& container, const ImportOptions& options,
+                   const DimTexts& dims)
     : text::ModuleBuilder(origin.source),
       origin_(origin),
       container_(container),
+      options_(options),
+      dim_texts_(dims),
       types_(origin, container),
       attributes_(origin, container, types_, mesh_lookup()),
       locations_(origin, container, attributes_),
@@ -37,12 +40,15 @@ Importer::Importer(const Origin& origin, const Container& container)
 Module Importer::import() {
   check_dialects();
   const Operation& module = module_operation();
-  check_sizes(module);
+  open_ = has_open_sizes(module);
   check_supported(module);
   find_meshes(module);
+  if (open_) close_sizes(module);
   for (const Operation& op : module.regions[0].operations) {
-    if (name_of(op).text == "stablehlo.func") import_function(op);
+    if (name_of(op).text != "stablehlo.func") continue;
+    if (!open_ || is_main(op)) import_function(op);
   }
+  if (open_) remove_unused(module_.main(), module_.main().arguments().size());
   return finish_module([&](const Function& fn, OpId op) { return place_of(fn, op); });
 }
 
@@ -144,13 +150,14 @@ std::string version_note(std::string_view producer) {
 }  // namespace
 }  // namespace vhlo
 
-Module import_vhlo(std::string_view bytes, const std::string& source, size_t base) {
+Module import_vhlo(std::string_view bytes, const std::string& source, size_t base,
+                   const ImportOptions& options, const vhlo::DimTexts& dims) {
   const mlir_bytecode::Origin origin{source, bytes, base};
   std::string_view producer;
   try {
     producer = mlir_bytecode::read_header(origin).producer;
     const mlir_bytecode::Container container = mlir_bytecode::read_container(origin);
-    return vhlo::Importer(origin, container).import();
+    return vhlo::Importer(origin, container, options, dims).import();
   } catch (const UserError& error) {
     const std::string message =
         has_remedy(error) ? error.what() : UserError({}, error.what(), vhlo::kExportAgain).what();

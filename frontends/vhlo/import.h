@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "frontends/vhlo/open_sizes.h"
 #include "ir/module.h"
 
 namespace spmd {
@@ -11,7 +12,10 @@ namespace spmd {
 // Reads what stablehlo.serialize_portable_artifact, stablehlo-translate --serialize and jax.export
 // write, versions 0.9.0 to 1.22.0. The module is that of the same program's text. `source` names
 // the file in messages, which give offsets of bytes; `base` is the offset of `bytes` in the file.
-// Throws UserError; operations that are not in the op table are all listed at once.
-Module import_vhlo(std::string_view bytes, const std::string& source, size_t base = 0);
+// Sizes that the program leaves open are those of `options`; `dims` is what the file calls them.
+// Throws UserError; operations that are not in the op table are all listed at once, and so are
+// dimensions without a size.
+Module import_vhlo(std::string_view bytes, const std::string& source, size_t base = 0,
+                   const ImportOptions& options = {}, const vhlo::DimTexts& dims = {});
 
 }  // namespace spmd

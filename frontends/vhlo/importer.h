@@ -4,6 +4,7 @@
 //   functions.cc    functions, their arguments and results
 //   operations.cc   operations and values
 //   unsupported.cc  operations that the op table does not have
+//   refine.cc       sizes that the user gives, and all that follows from them
 #pragma once
 
 #include <map>
@@ -11,17 +12,21 @@
 #include <set>
 #include <vector>
 
+#include "frontends/folding.h"
 #include "frontends/mlir_bytecode/operations.h"
 #include "frontends/vhlo/attributes.h"
 #include "frontends/vhlo/locations.h"
+#include "frontends/vhlo/open_sizes.h"
+#include "ir/builder.h"
 #include "ir/text/module_builder.h"
 
 namespace spmd::vhlo {
 
 class Importer : private text::ModuleBuilder {
  public:
-  // Both arguments must outlive the importer.
-  Importer(const mlir_bytecode::Origin& origin, const mlir_bytecode::Container& container);
+  // All arguments must outlive the importer.
+  Importer(const mlir_bytecode::Origin& origin, const mlir_bytecode::Container& container,
+           const ImportOptions& options, const DimTexts& dims);
   Module import();
 
  private:
@@ -45,7 +50,10 @@ class Importer : private text::ModuleBuilder {
     std::vector<Dict> attributes;
     std::vector<std::string> locations;
   };
-  void check_sizes(const Operation& module);
+  bool is_main(const Operation& op);
+  bool has_open_sizes(const Operation& module);
+  // Gives main's arguments the sizes that the file leaves open.
+  void close_sizes(const Operation& module);
   Arguments add_arguments(const Block& block, const text::Attribute* attributes);
   std::vector<Dict> result_attributes(const Block& block, const text::Attribute* attributes);
 
@@ -73,8 +81,29 @@ class Importer : private text::ModuleBuilder {
   void check_supported(const Operation& module);
   bool is_supported(const Operation& op) const;
 
+  // ---- refine.cc; only of programs with open sizes
+  static bool is_refined(std::string_view name);
+  bool refine(const Operation& op, BlockId block);
+  ValueId refined_value(const Operation& op, const std::vector<ValueId>& in, Builder& builder);
+  ValueId moving_slice(const Operation& op, const std::vector<ValueId>& in, Builder& builder);
+  std::vector<TensorType> refined_types(const Operation& op, OpId id);
+  void refine_results(const Operation& op, OpId id);
+  const Literal* known(const Operation& op, ValueId value);
+  Dims known_sizes(const Operation& op, ValueId value);
+  void check_assertion(const Operation& op);
+  const Block& callee_of(const Operation& op);
+  void inline_call(const Operation& op, BlockId block);
+  void note_argument_name(ValueId value, uint32_t location);
+
   const mlir_bytecode::Origin& origin_;
   const mlir_bytecode::Container& container_;
+  const ImportOptions& options_;
+  const DimTexts& dim_texts_;
+  bool open_ = false;                          // the file leaves sizes of arguments open
+  std::vector<Dims> argument_shapes_;          // what they are, then
+  std::optional<Folding> folding_;             // of main, then
+  std::map<size_t, std::string> inner_names_;  // of main's arguments, in what main calls
+  int inlined_ = 0;                            // calls in each other
   TypeTable types_;
   AttributeTable attributes_;
   LocationTable locations_;

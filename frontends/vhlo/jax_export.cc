@@ -60,18 +60,54 @@ class Flatbuffer {
   const std::string& source_;
 };
 
-// Of jax's serialization.fbs: Exported.mlir_module_serialized.
-constexpr size_t kModuleSlot = 13;
+// Of jax's serialization.fbs: Exported.in_avals, mlir_module_serialized and module_kept_var_idx;
+// AbstractValue.shape.
+constexpr size_t kInputsSlot = 3, kModuleSlot = 13, kKeptSlot = 15, kShapeSlot = 1;
+
+// What dimensions are called, for each of the program's inputs.
+vhlo::DimTexts input_dims(const Flatbuffer& buffer, size_t root) {
+  vhlo::DimTexts inputs;
+  const size_t field = buffer.field(root, kInputsSlot);
+  if (field == 0) return inputs;
+  const size_t list = buffer.follow(field);
+  for (size_t i = 0; i < buffer.number(list, 4); ++i) {
+    const size_t input = buffer.follow(list + 4 + 4 * i);
+    std::vector<std::string>& dims = inputs.emplace_back();
+    const size_t shape_field = buffer.field(input, kShapeSlot);
+    if (shape_field == 0) continue;
+    const size_t shape = buffer.follow(shape_field);
+    for (size_t d = 0; d < buffer.number(shape, 4); ++d) {
+      dims.emplace_back(buffer.vector(buffer.follow(shape + 4 + 4 * d)));
+    }
+  }
+  return inputs;
+}
+
+// The same for each of main()'s arguments: inputs that it does not read are none.
+vhlo::DimTexts argument_dims(const Flatbuffer& buffer, size_t root) {
+  const vhlo::DimTexts inputs = input_dims(buffer, root);
+  const size_t field = buffer.field(root, kKeptSlot);
+  if (field == 0) return inputs;
+  const size_t list = buffer.follow(field);
+  vhlo::DimTexts arguments;
+  for (size_t i = 0; i < buffer.number(list, 4); ++i) {
+    const uint64_t input = buffer.number(list + 4 + 2 * i, 2);
+    arguments.push_back(input < inputs.size() ? inputs[input] : std::vector<std::string>());
+  }
+  return arguments;
+}
 
 }  // namespace
 
-Module import_jax_export(std::string_view bytes, const std::string& source) {
+Module import_jax_export(std::string_view bytes, const std::string& source,
+                         const ImportOptions& options) {
   const Flatbuffer buffer(bytes, source);
   const size_t root = buffer.follow(0);
   const size_t field = buffer.field(root, kModuleSlot);
   if (field == 0) throw UserError(source, "the jax.export file holds no program");
   const size_t vector = buffer.follow(field);
-  return import_vhlo(buffer.vector(vector), source, vector + 4);
+  return import_vhlo(buffer.vector(vector), source, vector + 4, options,
+                     argument_dims(buffer, root));
 }
 
 }  // namespace spmd

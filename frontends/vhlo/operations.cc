@@ -15,16 +15,24 @@ void Importer::import_operations(const Block& from, BlockId block) {
 }
 
 void Importer::import_operation(const Operation& op, BlockId block) {
+  if (open_ && refine(op, block)) return;
   const LocationRef location = locations_.at(op.location);
   placed_.emplace(op.offset, location);
   current_ = op.offset;
   text::GenericOp generic;
   generic.position = op.offset;
   generic.spelling = name_of(op).text;
-  const auto code = text::code_of(generic.spelling);
+  const bool gathers = open_ && generic.spelling == "stablehlo.dynamic_gather";
+  const auto code = gathers ? OpCode::kGather : text::code_of(generic.spelling);
   if (!code) fail(op.offset, fmt::format("{} is not expected here", generic.spelling));
   generic.code = *code;
   generic.operands = operands_of(op);
+  Attribute slice_sizes;  // the last operand of a dynamic gather
+  if (gathers && generic.operands.size() == 3) {
+    slice_sizes.kind = Kind::kIntegers;
+    slice_sizes.integers = known_sizes(op, generic.operands.back());
+    generic.operands.pop_back();
+  }
   const OpId id = create_open(generic, block, location == nullptr ? unknown_location_ : location);
   sources_.back().resize(index_of(id) + 1, nullptr);
   sources_.back()[index_of(id)] = &op;
@@ -32,7 +40,10 @@ void Importer::import_operation(const Operation& op, BlockId block) {
   // After the regions, whose operations are read in between.
   current_ = op.offset;
   generic.attributes = attributes_of(op);
-  define_results(op, complete(generic, id, result_types(op)));
+  if (gathers) generic.attributes.push_back({"slice_sizes", std::move(slice_sizes)});
+  const std::vector<ValueId> values = complete(generic, id, result_types(op));
+  if (open_ && !fn_->is_erased(id)) refine_results(op, id);
+  define_results(op, values);
 }
 
 void Importer::import_region(const Block& from, OpId op) {
@@ -42,6 +53,10 @@ void Importer::import_region(const Block& from, OpId op) {
     std::vector<TensorType> leaves;
     types_.add_leaves(type, from.offset, leaves);
     std::vector<ValueId> values;
+    if (open_ && leaves.size() == 1 && fn_->op(op).code == OpCode::kWhile &&
+        i < fn_->op(op).operands.size()) {
+      leaves[0] = fn_->type(fn_->op(op).operands[i]);
+    }
     for (TensorType& leaf : leaves) {
       values.push_back(fn_->add_block_argument(block, std::move(leaf)));
     }
@@ -60,7 +75,9 @@ bool Importer::import_plumbing(const Operation& op) {
     const std::vector<ValueId> leaves = operands_of(op);
     const std::vector<TensorType> types = result_types(op);
     bool equal = leaves.size() == types.size();
-    for (size_t i = 0; equal && i < leaves.size(); ++i) equal = fn_->type(leaves[i]) == types[i];
+    for (size_t i = 0; equal && i < leaves.size(); ++i) {
+      equal = open_ || fn_->type(leaves[i]) == types[i];
+    }
     if (!equal) origin_.fail(op.offset, fmt::format("{} changes a type", name));
     define_results(op, leaves);
     return true;

@@ -24,7 +24,9 @@ bool is_structure(std::string_view name) {
 
 bool Importer::is_supported(const Operation& op) const {
   const Name& name = name_of(op);
-  if (!is_structure(name.text) && !text::code_of(name.text)) return false;
+  const bool known =
+      is_structure(name.text) || text::code_of(name.text) || (open_ && is_refined(name.text));
+  if (!known) return false;
   // A version of it that came later.
   return !op.properties || name.properties || !container_.op_names[op.name].registered;
 }

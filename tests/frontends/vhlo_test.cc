@@ -85,13 +85,12 @@ TEST(Vhlo, JaxExportHoldsWhatItsTextSays) {
   const Module step = import_file((kVhlo / "train_step.jaxexport").string());
   EXPECT_EQ(step.main().argument_info[0].name, "w");
   EXPECT_EQ(step.main().argument_info[0].aliased_result, 0);
-}
-
-TEST(Vhlo, SizesLeftOpenAreRefused) {
-  const std::string error = bytecode_error(read_bytes(kVhlo / "symbolic_size.jaxexport"));
-  EXPECT_NE(error.find("the size of a dimension of argument 0"), error.npos) << error;
-  EXPECT_NE(error.find("without symbolic dimensions"), error.npos) << error;
-  EXPECT_NE(error.find("versions 0.9.0 to 1.22.0 are read"), error.npos) << error;
+  walk(step.main(), [&](OpId id) {
+    const LocationRef& location = step.main().op(id).location;
+    if (location == nullptr || location->file == step.source) return;
+    EXPECT_FALSE(location->file.starts_with("/"))
+        << location->file;  // of the machine it was made on
+  });
 }
 
 TEST(Vhlo, UnsupportedOperationsAreListedTogether) {

@@ -5,7 +5,8 @@
 For each NAME.mlir and each version of VHLO that can hold it: NAME.VERSION.mlirbc. Serializing first
 canonicalises a program, so NAME.mlir is replaced by the text of what its newest bytecode holds, of
 which a second run changes nothing. Also writes FUNCTION.jaxexport, files of jax.export, and their
-programs as text, FUNCTION.mlir, which it does not serialise again. Needs jax >= 0.12 and flatbuffers.
+programs as text, FUNCTION.mlir, which it does not serialise again; of those with symbolic sizes the
+text is for b=4, n=3 and t=5. Needs jax >= 0.12 and flatbuffers.
 """
 import pathlib
 import re
@@ -26,7 +27,35 @@ jax.config.update("jax_hlo_source_file_canonicalization_regex",
 VERSIONS = ["0.9.0", "0.10.0", "0.12.0", "0.14.0", "0.15.0", "1.0.0", "1.10.0", "1.16.0", "1.22.0"]
 # Programs of which one version shows enough.
 NEWEST_ONLY = ["constants", "digits_mlp", "elementwise", "later_operations"]
-EXPORTS = ["train_step", "with_derivative", "symbolic_size"]
+
+def symbolic_layer(x, w):
+  """Reshapes, reductions, and a size as a number."""
+  return jax.nn.softmax((x @ w).reshape(-1, 2), axis=-1).sum(axis=0) / x.shape[0]
+
+
+def symbolic_shapes(x):
+  """What else takes sizes: iota, slices, padding, gathers, concatenation."""
+  return (jnp.concatenate([x, x], 0)[1:], jnp.arange(x.shape[0] + 1), x[::2],
+          jnp.pad(x, ((1, x.shape[1]), (0, 0))), x[jnp.array([1, 0])])
+
+
+def symbolic_scan(xs, h):
+  return jax.lax.scan(lambda h, x: (jnp.tanh(h + x), h.sum()), h, xs)
+
+
+EXPORTS = ["train_step", "with_derivative"]
+# Functions of symbolic sizes, with the shapes of their arguments.
+SYMBOLIC = {
+    "symbolic_size": (lambda x: x * 2, ["b, 3"]),
+    "symbolic_layer": (symbolic_layer, ["b, 3", "3, 2*n"]),
+    "symbolic_shapes": (symbolic_shapes, ["b, n"]),
+    "symbolic_scan": (symbolic_scan, ["t, b, 2", "b, 2"]),
+}
+
+
+def fixed_text(text):
+  """The shape with the sizes that tests give the names."""
+  return ", ".join(str(eval(dim, {"b": 4, "n": 3, "t": 5})) for dim in text.split(","))
 
 
 def text_of(module):
@@ -62,16 +91,23 @@ def write_exports():
   product = export.export(jax.jit(lambda w, x: jnp.sin(x) @ w))(w, x)
   (FOLDER / "with_derivative.jaxexport").write_bytes(product.serialize(vjp_order=1))
   (FOLDER / "with_derivative.mlir").write_text(product.mlir_module())
-  (size,) = export.symbolic_shape("b")
-  symbolic = export.export(jax.jit(lambda x: x * 2))(jax.ShapeDtypeStruct((size, 3), jnp.float32))
-  (FOLDER / "symbolic_size.jaxexport").write_bytes(symbolic.serialize())
+  for name, (function, texts) in SYMBOLIC.items():
+    scope = export.SymbolicScope()
+    shapes = [export.symbolic_shape(text, scope=scope) for text in texts]
+    symbolic = export.export(jax.jit(function))(
+        *[jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes])
+    (FOLDER / f"{name}.jaxexport").write_bytes(symbolic.serialize())
+    fixed = export.export(jax.jit(function))(
+        *[jax.ShapeDtypeStruct(export.symbolic_shape(fixed_text(text)), jnp.float32)
+          for text in texts])
+    (FOLDER / f"{name}.mlir").write_text(fixed.mlir_module())
 
 
 def main():
   context = mlir.make_ir_context()
   with context:
     for path in sorted(FOLDER.glob("*.mlir")):
-      if path.stem not in EXPORTS:
+      if path.stem not in EXPORTS and path.stem not in SYMBOLIC:
         write_bytecode(path, context)
   write_exports()
 

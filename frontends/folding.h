@@ -10,7 +10,7 @@
 
 #include "ir/module.h"
 
-namespace spmd::onnx {
+namespace spmd {
 
 // Evaluates what depends on constants alone. Values that need a parameter count as known too, as
 // the model's file has them: programs ask for the value of what decides shapes only.
@@ -47,4 +47,4 @@ class Folding {
 // `first_removable` on.
 void remove_unused(Function& fn, size_t first_removable);
 
-}  // namespace spmd::onnx
+}  // namespace spmd

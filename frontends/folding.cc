@@ -1,13 +1,14 @@
-#include "frontends/onnx/folding.h"
+#include "frontends/folding.h"
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "ir/builder.h"
 #include "ir/evaluator.h"
+#include "ir/verifier.h"
 #include "support/error.h"
 
-namespace spmd::onnx {
+namespace spmd {
 namespace {
 
 // Scalar operations that reading a model may spend on one value.
@@ -138,6 +139,7 @@ Literal Folding::evaluate_slice(const Slice& slice, ValueId value) {
   for (OpId op : slice.ops) clone_op(fn_, op, builder, values);
   builder.return_op({values.at(value)});
   scratch.result_info.resize(1);
+  verify(module);  // what is being read has not been yet
   return evaluate(module, {})[0];
 }
 
@@ -179,4 +181,4 @@ void remove_unused(Function& fn, size_t first_removable) {
   }
 }
 
-}  // namespace spmd::onnx
+}  // namespace spmd
