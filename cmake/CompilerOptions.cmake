@@ -28,7 +28,7 @@ add_compile_options(
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False positives of g++ 12 and 13 on std::string, std::optional and std::vector when optimising.
   add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow
-                      -Wno-array-bounds -Wno-dangling-pointer)
+                      -Wno-array-bounds -Wno-dangling-pointer -Wno-free-nonheap-object)
 endif()
 
 # Strict math: results must not depend on whether the compiler contracts a*b+c into an FMA. A source
