@@ -49,11 +49,15 @@ class UnevenPadder : public Rebuilder {
 
   ValueId resized(ValueId old, const Dims& shape, Builder& builder);
   ValueId resize(ValueId value, const Placement& placement, const Dims& shape, Builder& builder);
+  void require_divisible(const Op& op, const TensorFactors& tensor, const FactorRule& rule,
+                         const Dims& shape, const Placement& placement);
   void mask_operands(const Op& op, const FactorRule& rule, const std::vector<int64_t>& sizes,
                      std::vector<ValueId>& operands, Builder& builder);
   ValueId mask(ValueId value, const Placement& placement, int64_t dim, int64_t true_size,
                const Literal& filler, Builder& builder);
   ValueId clamp_indices(const Op& op, ValueId indices, Builder& builder);
+  void clamp_starts(const Op& op, const std::vector<int64_t>& sizes, const FactorRule& rule,
+                    std::vector<ValueId>& operands, Builder& builder);
 
   ValueId placed(ValueId value, const Placement& placement) {
     to_.value(value).sharding = std::make_shared<const Sharding>(to_sharding(placement, atoms_));
@@ -93,15 +97,6 @@ ValueId UnevenPadder::resize(ValueId value, const Placement& placement, const Di
   if (now == shape) return value;
   Dims limit = now, grow(now.size(), 0);
   for (size_t d = 0; d < now.size(); ++d) {
-    if (now[d] != shape[d] && !placement.dims[d].empty()) {
-      throw UserError(
-          builder.location ? builder.location->to_string() : module_.source,
-          fmt::format("dimension {} is cut into {} shards, but the op needs its true size {}", d,
-                      atoms_.extent(placement.dims[d]), shape[d]),
-          fmt::format("choose a mesh whose axes divide it, or leave the dimension whole; the value "
-                      "is placed {}",
-                      to_string(placement, atoms_)));
-    }
     limit[d] = std::min(now[d], shape[d]);
     grow[d] = shape[d] - limit[d];
   }
@@ -113,6 +108,26 @@ ValueId UnevenPadder::resize(ValueId value, const Placement& placement, const Di
     value = placed(builder.pad(value, zero, Dims(now.size(), 0), grow), placement);
   }
   return value;
+}
+
+// An op that runs on blocks of their true size can do so only when that divides.
+void UnevenPadder::require_divisible(const Op& op, const TensorFactors& tensor,
+                                     const FactorRule& rule, const Dims& shape,
+                                     const Placement& placement) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t shards = atoms_.extent(placement.dims[d]);
+    if (shape[d] % shards == 0) continue;
+    if (!tensor.dims[d].empty() && rule.factors[static_cast<size_t>(tensor.dims[d][0])].exchanged) {
+      continue;
+    }
+    throw UserError(
+        op.location ? op.location->to_string() : module_.source,
+        fmt::format("dimension {} is cut into {} shards, but {} needs its true size {}", d, shards,
+                    name_of(op.code), shape[d]),
+        fmt::format("choose a mesh whose axes divide it, or leave the dimension whole; the value "
+                    "is placed {}",
+                    to_string(placement, atoms_)));
+  }
 }
 
 // The new value that stands for `old`, in another size.
@@ -175,6 +190,38 @@ ValueId UnevenPadder::clamp_indices(const Op& op, ValueId indices, Builder& buil
   return placed(builder.value(OpCode::kClamp, {zero, indices, bound}), where);
 }
 
+// The largest value of an index type, or more.
+int64_t largest_int(DType dtype) {
+  const int64_t bits = 8 * byte_size(dtype) - (is_signed_int(dtype) ? 1 : 0);
+  return bits >= 63 ? INT64_MAX : (int64_t{1} << bits) - 1;
+}
+
+// Padded operands: a start beyond the last means the last, by the true size.
+void UnevenPadder::clamp_starts(const Op& op, const std::vector<int64_t>& sizes,
+                                const FactorRule& rule, std::vector<ValueId>& operands,
+                                Builder& builder) {
+  const size_t first = op.code == OpCode::kDynamicSlice ? 1 : 2;
+  const Dims& slice = op.code == OpCode::kDynamicSlice ? op.as<DynamicSliceAttrs>().sizes
+                                                       : from_.type(op.operands[1]).shape;
+  for (size_t d = 0; d < slice.size(); ++d) {
+    const DimFactors& factors = rule.operands[0].dims[d];
+    if (factors.empty()) continue;
+    const Factor& factor = rule.factors[static_cast<size_t>(factors[0])];
+    if (factor.kind != FactorKind::kIndexed ||
+        sizes[static_cast<size_t>(factors[0])] == factor.size) {
+      continue;
+    }
+    ValueId& start = operands[first + d];
+    const DType dtype = to_.type(start).dtype;
+    const auto scalar = [&](int64_t value) {
+      return placed(builder.scalar(dtype, static_cast<double>(value)), Placement());
+    };
+    const int64_t last = from_.type(op.operands[0]).shape[d] - slice[d];
+    if (last > largest_int(dtype)) continue;
+    start = placed(builder.value(OpCode::kClamp, {scalar(0), start, scalar(last)}), Placement());
+  }
+}
+
 void UnevenPadder::mask_operands(const Op& op, const FactorRule& rule,
                                  const std::vector<int64_t>& sizes, std::vector<ValueId>& operands,
                                  Builder& builder) {
@@ -199,6 +246,9 @@ void UnevenPadder::mask_operands(const Op& op, const FactorRule& rule,
       operands[i] = mask(operands[i], placement(op.operands[i]), static_cast<int64_t>(d),
                          from_.type(op.operands[i]).shape[d], filler, builder);
     }
+  }
+  if (op.code == OpCode::kDynamicSlice || op.code == OpCode::kDynamicUpdateSlice) {
+    clamp_starts(op, sizes, rule, operands, builder);
   }
   if (op.code != OpCode::kGather) return;
   for (size_t f = 0; f < rule.factors.size(); ++f) {
@@ -237,6 +287,7 @@ void UnevenPadder::copy_with_rule(OpId id, const FactorRule& rule, Builder& buil
     Dims shape = old;
     for (size_t d = 0; d < shape.size(); ++d) {
       if (tensor.dims[d].empty()) continue;
+      if (rule.factors[static_cast<size_t>(tensor.dims[d][0])].exchanged) continue;
       shape[d] = 1;
       for (int factor : tensor.dims[d]) shape[d] *= sizes[static_cast<size_t>(factor)];
     }
@@ -245,6 +296,7 @@ void UnevenPadder::copy_with_rule(OpId id, const FactorRule& rule, Builder& buil
   std::vector<ValueId> operands;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     const Dims shape = shape_of(rule.operands[i], from_.type(op.operands[i]).shape);
+    require_divisible(op, rule.operands[i], rule, shape, placement(op.operands[i]));
     operands.push_back(resized(op.operands[i], shape, builder));
   }
   mask_operands(op, rule, sizes, operands, builder);

@@ -1,6 +1,7 @@
 // Index-parallel gather and scatter: every rank serves the indices that fall into its block.
 #include <algorithm>
 
+#include "passes/partition/arithmetic.h"
 #include "passes/partition/local_op.h"
 
 namespace spmd {
@@ -65,6 +66,33 @@ ValueId all_components(Builder& builder, ValueId in_range, int64_t index_vector_
                         OpCode::kAnd);
 }
 
+// Zeros around a block, so that slices which stand out of it have zeros there.
+ValueId with_margins(Builder& builder, ValueId operand, const Dims& index_map,
+                     const std::vector<int64_t>& margin) {
+  const TensorType type = builder.function().type(operand);
+  Dims pad(type.shape.size(), 0);
+  for (size_t i = 0; i < margin.size(); ++i) pad[static_cast<size_t>(index_map[i])] = margin[i];
+  if (std::all_of(pad.begin(), pad.end(), [](int64_t rows) { return rows == 0; })) return operand;
+  return builder.pad(operand, builder.scalar(type.dtype, 0), pad, pad);
+}
+
+// How much longer than this rank's block the window of an update is, per dimension.
+Dims rows_beyond(const LocalOp& local, const ScatterAttrs& attrs) {
+  const size_t count = local.op.results.size();
+  const TensorType& updates = local.builder.function().type(local.operands[count + 1]);
+  Dims beyond(local.types[0].shape.size(), 0);
+  size_t next = 0;
+  for (size_t d = 0; d < beyond.size(); ++d) {
+    const auto gone = [&](const Dims& dims) {
+      return std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
+    };
+    if (gone(attrs.inserted_window_dims) || gone(attrs.input_batching_dims)) continue;
+    const int64_t window = updates.dim(attrs.update_window_dims[next++]);
+    beyond[d] = std::max<int64_t>(0, window - local.types[0].shape[d]);
+  }
+  return beyond;
+}
+
 }  // namespace
 
 ValueId create_local_gather(LocalOp& local) {
@@ -81,7 +109,8 @@ ValueId create_local_gather(LocalOp& local) {
     const auto dim = static_cast<int64_t>(d);
     const bool single =
         contains(attrs.collapsed_slice_dims, dim) || contains(attrs.operand_batching_dims, dim);
-    if (!single && attrs.slice_sizes[d] == operand.shape[d]) {
+    const bool spans = attrs.slice_sizes[d] == operand.shape[d] && indexed_axes(local, dim).empty();
+    if (!single && spans) {
       attrs.slice_sizes[d] = local_operand.shape[d];
     }
   }
@@ -89,30 +118,33 @@ ValueId create_local_gather(LocalOp& local) {
   if (!any_sharded(local, map)) {
     return fn.op(b.create(OpCode::kGather, local.operands, local.types, attrs)).results[0];
   }
-  const ValueId indices = local.operands[1];
-  const TensorType type = fn.type(indices);
   const auto& slice_sizes = local.op.as<GatherAttrs>().slice_sizes;
-  std::vector<int64_t> global_bounds, local_bounds;
+  std::vector<int64_t> last, low, high, margin;
   for (int64_t dim : map) {
-    const int64_t slice = slice_sizes[static_cast<size_t>(dim)];
-    global_bounds.push_back(operand.dim(dim) - slice);
-    local_bounds.push_back(local_operand.dim(dim) - attrs.slice_sizes[static_cast<size_t>(dim)]);
+    const int64_t slice = attrs.slice_sizes[static_cast<size_t>(dim)];
+    const bool stands_out = slice > 1 && !indexed_axes(local, dim).empty();
+    last.push_back(operand.dim(dim) - slice_sizes[static_cast<size_t>(dim)]);
+    margin.push_back(stands_out ? slice : 0);
+    low.push_back(-margin.back());
+    high.push_back(local_operand.dim(dim) - (stands_out ? 0 : slice));
   }
+  ValueId indices = local.operands[1];
   const auto spread = [&](const std::vector<ValueId>& scalars) {
-    return per_component(b, type, attrs.index_vector_dim, scalars);
+    return per_component(b, fn.type(indices), attrs.index_vector_dim, scalars);
   };
-  const ValueId zero = b.splat(type, 0);
-  const auto clamp = [&](ValueId value, const std::vector<int64_t>& bounds) {
-    return b.value(OpCode::kClamp, {zero, value, spread(constants(b, type.dtype, bounds))});
+  const auto numbers = [&](const std::vector<int64_t>& values) {
+    return spread(constants(b, fn.type(indices).dtype, values));
   };
   // The global clamp comes first: an index beyond the end means the last row, wherever it lives.
-  const ValueId clamped = clamp(indices, global_bounds);
-  const ValueId starts = spread(block_starts(local, map, type.dtype));
-  const ValueId shifted = b.binary(OpCode::kSubtract, clamped, starts);
-  const ValueId inside = clamp(shifted, local_bounds);
+  indices = b.value(OpCode::kClamp, {b.splat(fn.type(indices), 0), indices, numbers(last)});
+  if (is_unsigned_int(fn.type(indices).dtype)) indices = b.convert(indices, DType::kS64);
+  const ValueId starts = spread(block_starts(local, map, fn.type(indices).dtype));
+  const ValueId shifted = b.binary(OpCode::kSubtract, indices, starts);
+  const ValueId inside = b.value(OpCode::kClamp, {numbers(low), shifted, numbers(high)});
   const ValueId hit =
       all_components(b, b.compare(CompareDirection::kEq, shifted, inside), attrs.index_vector_dim);
-  local.operands[1] = inside;
+  local.operands[0] = with_margins(b, local.operands[0], map, margin);
+  local.operands[1] = b.binary(OpCode::kAdd, inside, numbers(margin));
   const ValueId gathered =
       fn.op(b.create(OpCode::kGather, local.operands, local.types, attrs)).results[0];
   Dims batch_dims;
@@ -124,22 +156,190 @@ ValueId create_local_gather(LocalOp& local) {
   return b.select(mask, gathered, b.splat(local.types[0], 0));
 }
 
-void localize_scatter(LocalOp& local) {
-  const auto& attrs = std::get<ScatterAttrs>(local.attrs);
-  const Dims map = attrs.scatter_dims_to_operand_dims;
-  if (!any_sharded(local, map)) return;
+// Indices outside the block become out of range here, and such updates are dropped.
+LocalResult create_local_scatter(LocalOp& local) {
   Builder& b = local.builder;
-  // Indices outside the block become out of range here, and such updates are dropped.
-  ValueId& indices = local.operands[local.op.results.size()];
-  const TensorType type = b.function().type(indices);
-  const ValueId starts =
-      per_component(b, type, attrs.index_vector_dim, block_starts(local, map, type.dtype));
-  indices = b.binary(OpCode::kSubtract, indices, starts);
+  Function& fn = b.function();
+  const auto& attrs = local.op.as<ScatterAttrs>();
+  const Dims map = attrs.scatter_dims_to_operand_dims;
+  const size_t count = local.op.results.size();
+  Dims margin(local.types[0].shape.size(), 0);
+  if (any_sharded(local, map)) {
+    ValueId& indices = local.operands[count];
+    // Windows may begin before the block.
+    if (is_unsigned_int(fn.type(indices).dtype)) indices = b.convert(indices, DType::kS64);
+    const TensorType type = fn.type(indices);
+    const ValueId starts =
+        per_component(b, type, attrs.index_vector_dim, block_starts(local, map, type.dtype));
+    indices = b.binary(OpCode::kSubtract, indices, starts);
+    margin = rows_beyond(local, attrs);
+  }
+  const bool larger = std::any_of(margin.begin(), margin.end(), [](int64_t m) { return m > 0; });
+  const std::vector<TensorType> blocks = local.types;
+  for (size_t i = 0; larger && i < count; ++i) {
+    const ValueId zero = b.scalar(blocks[i].dtype, 0);
+    local.operands[i] = b.pad(local.operands[i], zero, Dims(margin.size(), 0), margin);
+    local.types[i] = fn.type(local.operands[i]);
+  }
+  const OpId created = b.create(OpCode::kScatter, local.operands, local.types, local.attrs);
+  std::vector<ValueId> values = fn.op(created).results;
+  for (size_t i = 0; larger && i < count; ++i) {
+    values[i] = b.slice(values[i], Dims(margin.size(), 0), blocks[i].shape);
+  }
+  return {values, created};
 }
 
-void localize_dynamic_slice(LocalOp& local) {
+// ---- dynamic slices and updates
+
+namespace {
+
+// clamp(0, start, last) as i32; where the type is wide, clamped before it is narrowed.
+ValueId clamped_start(Builder& b, ValueId start, int64_t last) {
+  if (byte_size(b.function().type(start).dtype) < byte_size(DType::kS32)) {
+    start = b.convert(start, DType::kS32);
+  }
+  const DType dtype = b.function().type(start).dtype;
+  const ValueId clamped = b.value(
+      OpCode::kClamp, {b.scalar(dtype, 0), start, b.scalar(dtype, static_cast<double>(last))});
+  return dtype == DType::kS32 ? clamped : b.convert(clamped, DType::kS32);
+}
+
+// Where a slice of `size` rows starts, along a dimension in blocks, from this rank's first row.
+ValueId start_in_block(LocalOp& local, int64_t dim, int64_t size, ValueId start,
+                       const AtomList& axes) {
+  Builder& b = local.builder;
+  const int64_t rows = local.global.type(local.op.operands[0]).dim(dim);
+  const int64_t block = rows / local.atoms.extent(axes);
+  return b.binary(OpCode::kSubtract, clamped_start(b, start, rows - size),
+                  axis_offset(b, axes, local.atoms, DType::kS32, block));
+}
+
+// Rows of a block that a slice may meet, and where they are.
+struct Chunk {
+  int64_t dim = 0, size = 0, rows = 0;
+  ValueId start;   // of the slice, from the block's first row
+  ValueId place;   // of the rows: the start, moved into the block
+  ValueId offset;  // of the rows in the slice: place - start
+};
+
+class BlockIndexing {
+ public:
+  // Operands from `first_start` on are the starts.
+  BlockIndexing(LocalOp& local, const Dims& sizes, size_t first_start)
+      : local_(local), b_(local.builder), first_start_(first_start) {
+    for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d) {
+      const AtomList axes = indexed_axes(local, d);
+      if (axes.empty()) continue;
+      Chunk chunk{d, sizes[at(d)]};
+      const int64_t block = type(local.operands[0]).dim(d);
+      chunk.rows = std::min(chunk.size, block);
+      chunk.start = start_in_block(local, d, chunk.size, local.operands[first_start + at(d)], axes);
+      chunk.place = b_.value(OpCode::kClamp, {scalar(0), chunk.start, scalar(block - chunk.rows)});
+      chunk.offset = b_.binary(OpCode::kSubtract, chunk.place, chunk.start);
+      chunks_.push_back(chunk);
+    }
+  }
+
+  const std::vector<Chunk>& chunks() const { return chunks_; }
+  const TensorType& type(ValueId value) { return b_.function().type(value); }
+
+  // The rows of the operand's block, `sizes` elsewhere.
+  ValueId rows_of_block(Dims sizes) {
+    std::vector<ValueId> operands = {local_.operands[0]};
+    for (ValueId start : starts()) operands.push_back(start);
+    for (const Chunk& chunk : chunks_) sizes[at(chunk.dim)] = chunk.rows;
+    return b_.value(OpCode::kDynamicSlice, std::move(operands), DynamicSliceAttrs{sizes});
+  }
+
+  // Starts of all dimensions, those of blocks at their rows. All are i32 then.
+  std::vector<ValueId> starts() {
+    std::vector<ValueId> starts;
+    for (size_t d = first_start_; d < local_.operands.size(); ++d) {
+      const ValueId start = local_.operands[d];
+      const int64_t rows = type(local_.operands[0]).dim(static_cast<int64_t>(d - first_start_));
+      starts.push_back(chunks_.empty() ? start : clamped_start(b_, start, rows));
+    }
+    for (const Chunk& chunk : chunks_) starts[at(chunk.dim)] = chunk.place;
+    return starts;
+  }
+
+  // `rows` rows of `value` from `start` on, zeros where there are none.
+  ValueId shifted(ValueId value, const Chunk& chunk, ValueId start, int64_t rows) {
+    const int64_t size = type(value).dim(chunk.dim);
+    if (size == 1 && rows == 1) return value;  // whoever reads it masks it
+    Dims low(type(value).shape.size(), 0);
+    low[at(chunk.dim)] = rows;
+    const ValueId padded = b_.pad(value, b_.scalar(type(value).dtype, 0), low, low);
+    Dims sizes = type(value).shape;
+    sizes[at(chunk.dim)] = rows;
+    std::vector<ValueId> operands(sizes.size() + 1, scalar(0));
+    operands[0] = padded;
+    operands[1 + at(chunk.dim)] = b_.binary(OpCode::kAdd, start, scalar(rows));
+    return b_.value(OpCode::kDynamicSlice, std::move(operands), DynamicSliceAttrs{sizes});
+  }
+
+  // Rows i of [0, rows) with 0 <= i + offset < size, over the shape of `like`.
+  ValueId within(ValueId like, const Chunk& chunk, ValueId offset, int64_t rows, int64_t size) {
+    const TensorType line{DType::kS32, {rows}};
+    const ValueId row =
+        b_.binary(OpCode::kAdd, b_.iota(line, 0), b_.broadcast(offset, line.shape, {}));
+    const ValueId inside = b_.binary(
+        OpCode::kAnd, b_.compare(CompareDirection::kGe, row, b_.splat(line, 0)),
+        b_.compare(CompareDirection::kLt, row, b_.splat(line, static_cast<double>(size))));
+    return b_.broadcast(inside, type(like).shape, {chunk.dim});
+  }
+
+ private:
+  ValueId scalar(int64_t value) { return b_.scalar(DType::kS32, static_cast<double>(value)); }
+
+  LocalOp& local_;
+  Builder& b_;
+  const size_t first_start_;
+  std::vector<Chunk> chunks_;
+};
+
+}  // namespace
+
+// The slice's rows in this block, zeros in the others: ranks' results add up to the slice.
+ValueId create_local_dynamic_slice(LocalOp& local) {
+  Builder& b = local.builder;
   Dims& sizes = std::get<DynamicSliceAttrs>(local.attrs).sizes;
+  BlockIndexing indexing(local, sizes, 1);
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] = local.types[0].shape[d];
+  if (indexing.chunks().empty()) {
+    return b.value(OpCode::kDynamicSlice, local.operands, DynamicSliceAttrs{sizes});
+  }
+  ValueId value = indexing.rows_of_block(sizes);
+  for (const Chunk& chunk : indexing.chunks()) {
+    const ValueId start = b.binary(OpCode::kSubtract, b.scalar(DType::kS32, 0), chunk.offset);
+    value = indexing.shifted(value, chunk, start, chunk.size);
+    // Row i of the slice is row start + i of the block.
+    const int64_t block = indexing.type(local.operands[0]).dim(chunk.dim);
+    const ValueId mask = indexing.within(value, chunk, chunk.start, chunk.size, block);
+    value = b.select(mask, value, b.splat(indexing.type(value), 0));
+  }
+  return value;
+}
+
+// The rows of the update that fall into this block; the others stay.
+ValueId create_local_dynamic_update_slice(LocalOp& local) {
+  Builder& b = local.builder;
+  const Dims sizes = local.global.type(local.op.operands[1]).shape;
+  BlockIndexing indexing(local, sizes, 2);
+  ValueId update = local.operands[1];
+  if (!indexing.chunks().empty()) {
+    const ValueId old = indexing.rows_of_block(indexing.type(update).shape);
+    ValueId mask = ValueId::kNone;
+    for (const Chunk& chunk : indexing.chunks()) {
+      update = indexing.shifted(update, chunk, chunk.offset, chunk.rows);
+      const ValueId inside = indexing.within(old, chunk, chunk.offset, chunk.rows, chunk.size);
+      mask = mask == ValueId::kNone ? inside : b.binary(OpCode::kAnd, mask, inside);
+    }
+    update = b.select(mask, update, old);
+  }
+  std::vector<ValueId> operands = {local.operands[0], update};
+  for (ValueId start : indexing.starts()) operands.push_back(start);
+  return b.value(OpCode::kDynamicUpdateSlice, std::move(operands));
 }
 
 }  // namespace spmd

@@ -3,6 +3,7 @@
 
 #include "ir/builder.h"
 #include "passes/partition/assignment.h"
+#include "passes/partition/rank_scalar.h"
 
 namespace spmd {
 
@@ -33,13 +34,12 @@ struct LocalResult {
 };
 LocalResult create_local(LocalOp& local);
 
-// This rank's index along the axes, as a scalar of `dtype`, times `scale`.
-ValueId axis_offset(Builder& builder, const AtomList& axes, const AtomTable& atoms, DType dtype,
-                    int64_t scale);
-
-// Of the indexing family; used by create_local().
+// By family; used by create_local().
+void localize_slice(LocalOp& local);
+void localize_convolution(LocalOp& local);
 ValueId create_local_gather(LocalOp& local);
-void localize_scatter(LocalOp& local);
-void localize_dynamic_slice(LocalOp& local);
+LocalResult create_local_scatter(LocalOp& local);
+ValueId create_local_dynamic_slice(LocalOp& local);
+ValueId create_local_dynamic_update_slice(LocalOp& local);
 
 }  // namespace spmd
