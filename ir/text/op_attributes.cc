@@ -1,7 +1,7 @@
 // From dictionaries, with the names of the generic form, to typed attributes.
 #include "ir/manual_regions.h"
 #include "ir/text/enum_names.h"
-#include "ir/text/parser.h"
+#include "ir/text/module_builder.h"
 #include "support/error.h"
 
 namespace spmd::text {
@@ -59,6 +59,9 @@ std::vector<Precision> precision(const AttributeReader& from) {
   for (const Attribute& element : config->elements) {
     list.push_back(enumerator<Precision>(from, element, "precision_config"));
   }
+  // What says nothing is written or left out, depending on the producer.
+  const auto is_default = [](Precision value) { return value == Precision::kDefault; };
+  if (std::all_of(list.begin(), list.end(), is_default)) list.clear();
   return list;
 }
 
@@ -218,7 +221,7 @@ PadAttrs pad(const AttributeReader& from) {
 
 }  // namespace
 
-Attrs Parser::attributes_of(const OpText& op, OpId id) {
+Attrs ModuleBuilder::attributes_of(const GenericOp& op, OpId id) {
   const AttributeReader from = reader(op.attributes, op.spelling, op.position);
   switch (op.code) {
     case OpCode::kCompare:

@@ -185,32 +185,7 @@ void Parser::parse_custom_call(OpText& op, BlockId block) {
   op.operands = parse_values(")");
   accept_dict(op);
   const Signature signature = parse_signature();
-  const std::vector<TensorType> results = result_types(op, signature);
-  const OpId id = create_open(op, block);
-  if (!finish_special_call(op, id, results)) finish(op, id, results);
-}
-
-bool Parser::finish_special_call(OpText& op, OpId id, const std::vector<TensorType>& results) {
-  const std::string target =
-      reader(op.attributes, op.spelling, op.position).string_or("call_target_name", "");
-  if (op.operands.size() != 1 || results.size() != 1) return false;
-  // The place of a value in memory is not ours to keep.
-  if (target == "annotate_device_placement") {
-    if (op.names.size() == 1) define(op.names[0].name, {op.operands[0]}, op.names[0].position);
-    fn_->erase_op(id);
-    if (scan_.accept_word("loc")) parse_location();
-    return true;
-  }
-  if (target == "Sharding") {
-    op.code = OpCode::kShardingConstraint;
-  } else if (target == "mhlo.erf") {
-    op.code = OpCode::kErf;
-  } else {
-    return false;
-  }
-  fn_->op(id).code = op.code;
-  finish(op, id, results);
-  return true;
+  create(op, block, result_types(op, signature));
 }
 
 // `@f(%x) {dict} : (T) -> U`
