@@ -108,20 +108,20 @@ TEST(Complaints, AGatherWithinEachBatchIsLocal) {
 }
 
 TEST(Complaints, ALayerOfAShardedStackIsReadAlone) {
-  // 8 steps, each of which sums one layer of 4x4 over the ranks that may have it.
+  // 16 steps, each of which sums one layer of 4x4 over the ranks that may have it.
   const auto stack = [](int64_t ranks) {
     return sharded_program("\"x\"=" + std::to_string(ranks), R"((
-        %w: tensor<8x4x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}]>},
+        %w: tensor<16x4x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}]>},
         %h: tensor<4x4xi32>) -> (tensor<4x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
       %z = stablehlo.constant dense<0> : tensor<i32>
-      %n = stablehlo.constant dense<8> : tensor<i32>
+      %n = stablehlo.constant dense<16> : tensor<i32>
       %one = stablehlo.constant dense<1> : tensor<i32>
       %0:2 = stablehlo.while(%i = %z, %c = %h) : tensor<i32>, tensor<4x4xi32>
       cond {
         %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
         stablehlo.return %p : tensor<i1>
       } do {
-        %l = stablehlo.dynamic_slice %w, %i, %z, %z, sizes = [1, 4, 4] : (tensor<8x4x4xi32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x4xi32>
+        %l = stablehlo.dynamic_slice %w, %i, %z, %z, sizes = [1, 4, 4] : (tensor<16x4x4xi32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x4xi32>
         %m = stablehlo.reshape %l : (tensor<1x4x4xi32>) -> tensor<4x4xi32>
         %s = stablehlo.maximum %c, %m : tensor<4x4xi32>
         %j = stablehlo.add %i, %one : tensor<i32>
@@ -130,7 +130,7 @@ TEST(Complaints, ALayerOfAShardedStackIsReadAlone) {
       return %0#1 : tensor<4x4xi32>
     })");
   };
-  EXPECT_EQ(sent_by(stack(4)), Lines{"all_reduce x 8 768"});
+  EXPECT_EQ(sent_by(stack(4)), Lines{"all_reduce x 16 1536"});
   // The code does not grow with the number of devices.
   EXPECT_EQ(partition(stack(2)).module.main().num_live_ops(),
             partition(stack(4)).module.main().num_live_ops());
