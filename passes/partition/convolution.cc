@@ -29,11 +29,15 @@ WindowPlan convolution_plan(const ExchangedFactor& factor) {
   RowNeed own_taps = block_need(factor, 1, block, zero);
   const WindowDim window{results, a.rhs_dilation[i], a.lhs_dilation[i], a.stride[i], a.pad_low[i]};
   plan.window = local_window(window, taps, block, factor.ranks);
-  // Taps behind the last are zero, and must not meet padding.
-  plan.window.count.assign(at(factor.ranks), plan.window.rows);
   plan.needs.push_back(window_need(factor, 0, plan.window, zero));
   plan.needs.push_back(std::move(own_taps));
   return plan;
+}
+
+bool cuts_kernel_evenly(const ExchangedFactor& factor) {
+  if (factor.dim_in(factor.rule.results[0])) return true;
+  const int64_t taps = factor.site.fn.type(factor.op.operands[1]).dim(factor.operand_dim(1));
+  return taps % factor.ranks == 0;
 }
 
 void localize_convolution(LocalOp& local) {

@@ -190,6 +190,9 @@ double factor_seconds(const ExchangedFactor& factor, const CostModel& cost) {
         row_bytes(factor, 0) / static_cast<double>(byte_size(dtype)) * byte_size(DType::kS32);
     return gathered(k * row_bytes(factor, 0)) + gathered(k * indices);
   }
+  if (factor.op.code == OpCode::kConvolution && !cuts_kernel_evenly(factor)) {
+    return std::numeric_limits<double>::infinity();
+  }
   double seconds = 0;
   for (const RowNeed& need : needs_of(factor)) {
     const auto plan = plan_exchange(need.exchange, kMaxPermutes);

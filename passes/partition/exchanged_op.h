@@ -100,6 +100,9 @@ WindowPlan shape_window(const ExchangedFactor& factor);
 
 WindowPlan reduce_window_plan(const ExchangedFactor& factor);
 WindowPlan convolution_plan(const ExchangedFactor& factor);
+// Whether each rank has as many taps of a kernel that is cut along the factor, if it is. Taps that
+// filled the last block would meet rows of the input, and zero times infinity is no zero.
+bool cuts_kernel_evenly(const ExchangedFactor& factor);
 
 struct ScatterWindows {
   std::vector<RowNeed> needs;  // of the operand and of the source

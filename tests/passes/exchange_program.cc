@@ -13,7 +13,7 @@ constexpr int64_t kMaxElements = 3000;
 
 size_t at(int64_t index) { return static_cast<size_t>(index); }
 
-Mesh random_mesh(Random& random) {
+Mesh exchange_mesh(Random& random) {
   std::vector<MeshAxis> axes = {{"x", random.of(std::vector<int64_t>{2, 3, 4, 4, 5, 8})}};
   if (random.chance(40)) axes.push_back({"y", random.pick(1, 3)});
   std::vector<int64_t> order;
@@ -322,7 +322,7 @@ Module exchange_program(uint64_t seed) {
   Random random(seed);
   Module module;
   module.name = "seed_" + std::to_string(seed);
-  module.mesh = random_mesh(random);
+  module.mesh = exchange_mesh(random);
   module.add_function("main");
   ExchangeDrawer(module, random).draw();
   verify(module);
