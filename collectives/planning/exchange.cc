@@ -43,8 +43,11 @@ class RowPlanner {
     }
     for (const Group& group : groups_) {
       ExchangePart part = part_of(ExchangePart::Kind::kReceived, group.pieces);
+      part.pairs.reserve(group.pieces.size());
       for (const Piece& piece : group.pieces) part.pairs.emplace_back(piece.sender, piece.target);
-      std::sort(part.pairs.begin(), part.pairs.end());
+      if (!std::is_sorted(part.pairs.begin(), part.pairs.end())) {
+        std::sort(part.pairs.begin(), part.pairs.end());
+      }
       plan_.parts.push_back(std::move(part));
     }
     return std::move(plan_);
@@ -101,7 +104,7 @@ class RowPlanner {
       if (sender == target) {
         own_[segment].push_back(piece);
       } else {
-        moving_.push_back(piece);
+        moving_[{-take, tensor, sender - target}].push_back(piece);
         ++received;
       }
       row += take;
@@ -113,23 +116,26 @@ class RowPlanner {
 
   // First fit, long pieces first, so that a permute carries pieces of like length.
   bool group() {
-    std::stable_sort(moving_.begin(), moving_.end(), [](const Piece& a, const Piece& b) {
-      return std::tuple(-a.rows, a.tensor, a.sender - a.target) <
-             std::tuple(-b.rows, b.tensor, b.sender - b.target);
-    });
-    for (const Piece& piece : moving_) {
-      auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) {
-        return g.tensor == piece.tensor && !g.sends[at(piece.sender)] &&
-               !g.receives[at(piece.target)];
-      });
-      if (group == groups_.end()) {
-        if (static_cast<int64_t>(groups_.size()) == max_permutes_) return false;
-        const std::vector<bool> none(at(exchange_.ranks), false);
-        group = groups_.insert(groups_.end(), {piece.tensor, {}, none, none});
+    for (const auto& [like, pieces] : moving_) {
+      for (const Piece& piece : pieces) {
+        if (!add_to_group(piece)) return false;
       }
-      group->pieces.push_back(piece);
-      group->sends[at(piece.sender)] = group->receives[at(piece.target)] = true;
     }
+    return true;
+  }
+
+  bool add_to_group(const Piece& piece) {
+    auto group = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) {
+      return g.tensor == piece.tensor && !g.sends[at(piece.sender)] &&
+             !g.receives[at(piece.target)];
+    });
+    if (group == groups_.end()) {
+      if (static_cast<int64_t>(groups_.size()) == max_permutes_) return false;
+      const std::vector<bool> none(at(exchange_.ranks), false);
+      group = groups_.insert(groups_.end(), {piece.tensor, {}, none, none});
+    }
+    group->pieces.push_back(piece);
+    group->sends[at(piece.sender)] = group->receives[at(piece.target)] = true;
     return true;
   }
 
@@ -162,7 +168,8 @@ class RowPlanner {
   const int64_t max_permutes_;
   std::map<size_t, ExchangePart> fills_;      // by segment
   std::map<size_t, std::vector<Piece>> own_;  // by segment
-  std::vector<Piece> moving_;
+  std::map<std::tuple<int64_t, int, int64_t>, std::vector<Piece>>
+      moving_;  // by length, longest first, tensor, and distance; then by target
   std::vector<Group> groups_;
   ExchangePlan plan_;
 };

@@ -9,7 +9,7 @@
 namespace spmd {
 namespace {
 
-using Kind = ExchangePart::Kind;
+using PartKind = ExchangePart::Kind;
 using Pairs = std::vector<std::pair<int64_t, int64_t>>;
 
 // Every rank gets `window` rows from `first`(rank) on of the line.
@@ -25,7 +25,7 @@ RowExchange exchange(int64_t ranks, std::vector<LineSegment> line, std::vector<L
 std::vector<Pairs> permutes_of(const ExchangePlan& plan) {
   std::vector<Pairs> permutes;
   for (const ExchangePart& part : plan.parts) {
-    if (part.kind == Kind::kReceived) permutes.push_back(part.pairs);
+    if (part.kind == PartKind::kReceived) permutes.push_back(part.pairs);
   }
   return permutes;
 }
@@ -151,11 +151,11 @@ std::vector<std::vector<int64_t>> carried_out(const RowExchange& e, const Exchan
       for (int64_t row = part.begin[rank]; row < part.end[rank]; ++row) {
         int64_t& there = windows[rank][static_cast<size_t>(row)];
         EXPECT_EQ(there, -1) << "decided twice";
-        if (part.kind == Kind::kFill) {
+        if (part.kind == PartKind::kFill) {
           there = row_number(~part.source, 0);
           continue;
         }
-        const int64_t from = part.kind == Kind::kOwn ? r : sender[rank];
+        const int64_t from = part.kind == PartKind::kOwn ? r : sender[rank];
         EXPECT_GE(from, 0);
         const LineTensor& tensor = e.tensors[static_cast<size_t>(part.source)];
         const int64_t in_buffer = row - part.at[rank];
