@@ -136,6 +136,84 @@ TEST(Complaints, ALayerOfAShardedStackIsReadAlone) {
             partition(stack(4)).module.main().num_live_ops());
 }
 
+// A loop of `steps` over batches of 4x8 and 4x8, that adds up the products over the batch.
+std::string accumulation(const std::string& steps) {
+  return R"((
+      %x: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+      %g: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) ->
+      (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %n = stablehlo.constant dense<)" +
+         steps + R"(> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %w = stablehlo.constant dense<0.0> : tensor<8x8xf32>
+    %0:2 = stablehlo.while(%i = %z, %c = %w) : tensor<i32>, tensor<8x8xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %f = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>
+      %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+      %xs = stablehlo.add %x, %b : tensor<4x8xf32>
+      %d = stablehlo.dot_general %xs, %g, contracting_dims = [0] x [0] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+      %s = stablehlo.add %c, %d : tensor<8x8xf32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %j, %s : tensor<i32>, tensor<8x8xf32>
+    }
+    return %0#1 : tensor<8x8xf32>
+  })";
+}
+
+TEST(Complaints, AGradientThatIsAccumulatedIsReducedOnce) {
+  for (const char* steps : {"1", "4"}) {
+    EXPECT_EQ(sent_by("\"x\"=2", accumulation(steps), 1e-6), Lines{"all_reduce x 1 256"}) << steps;
+  }
+  EXPECT_EQ(sent_by("\"x\"=2", accumulation("0")), Lines{"all_reduce x 1 256"});
+}
+
+TEST(Complaints, AStepOfALoopGathersTheWeightsOfItsLayer) {
+  // Eight layers of 64x64, their rows over 4 devices: what a device lacks of one layer, each step.
+  EXPECT_EQ(sent_by("\"x\"=4", R"((
+      %w: tensor<8x64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>},
+      %h: tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) ->
+      (tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %n = stablehlo.constant dense<8> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %0:2 = stablehlo.while(%i = %z, %c = %h) : tensor<i32>, tensor<256x64xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %l = stablehlo.dynamic_slice %w, %i, %z, %z, sizes = [1, 64, 64] : (tensor<8x64x64xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x64xf32>
+      %m = stablehlo.reshape %l : (tensor<1x64x64xf32>) -> tensor<64x64xf32>
+      %d = stablehlo.dot_general %c, %m, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x64xf32>) -> tensor<256x64xf32>
+      %t = stablehlo.tanh %d : tensor<256x64xf32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %j, %t : tensor<i32>, tensor<256x64xf32>
+    }
+    return %0#1 : tensor<256x64xf32>
+  })",
+                    1e-5),
+            Lines{"all_gather x 8 98304"});
+}
+
+TEST(Complaints, TokensOfABatchAreFlattenedWithOneGather) {
+  // Blocks of tokens follow each other, so the sequences of a device's two batches must be whole:
+  // it lacks half of 2x8x16.
+  EXPECT_EQ(sent_by("\"x\"=2, \"y\"=2", R"((
+      %a: tensor<4x8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}, {}]>},
+      %w: tensor<16x16xf32>) ->
+      (tensor<4x8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}, {}]>}) {
+    %0 = stablehlo.reshape %a : (tensor<4x8x16xf32>) -> tensor<32x16xf32>
+    %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
+    %2 = stablehlo.reshape %1 : (tensor<32x16xf32>) -> tensor<4x8x16xf32>
+    return %2 : tensor<4x8x16xf32>
+  })",
+                    1e-5),
+            Lines{"all_gather y 1 512"});
+}
+
 TEST(Complaints, ASumThatIsShardedIsScatteredNotReducedEverywhere) {
   for (const char* after :
        {"%r = stablehlo.negate %0 : tensor<8x8xf32>",

@@ -1,4 +1,6 @@
 // Small programs on which partitioners are publicly known to give wrong numbers.
+#include <limits>
+
 #include "ir/evaluator.h"
 #include "passes/compile.h"
 #include "passes/partition/shards.h"
@@ -78,6 +80,49 @@ TEST(Complaints, RowsOfAScatterThatNothingHitsStayZero) {
     }) : (tensor<16x4xi32>, tensor<8x1xi32>, tensor<8x4xi32>) -> tensor<16x4xi32>
     return %0 : tensor<16x4xi32>
   })");
+}
+
+TEST(Complaints, AScatterThatALoopAccumulates) {
+  // Two batches of repeated rows; what two ranks add to one row counts twice.
+  const Module module = sharded_program("\"x\"=4", R"((
+      %t: tensor<8x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+      %ids: tensor<2x4x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>},
+      %u: tensor<4x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) ->
+      (tensor<8x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %n = stablehlo.constant dense<2> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %0:2 = stablehlo.while(%i = %z, %c = %t) : tensor<i32>, tensor<8x3xi32>
+    cond {
+      %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %l = stablehlo.dynamic_slice %ids, %i, %z, %z, sizes = [1, 4, 1] : (tensor<2x4x1xi32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x4x1xi32>
+      %m = stablehlo.reshape %l : (tensor<1x4x1xi32>) -> tensor<4x1xi32>
+      %s = "stablehlo.scatter"(%c, %m, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+      ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+        %a = stablehlo.add %p, %q : tensor<i32>
+        stablehlo.return %a : tensor<i32>
+      }) : (tensor<8x3xi32>, tensor<4x1xi32>, tensor<4x3xi32>) -> tensor<8x3xi32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %j, %s : tensor<i32>, tensor<8x3xi32>
+    }
+    return %0#1 : tensor<8x3xi32>
+  })");
+  // Rows of u are 1, 10, 100, 1000; row 0 is hit by the first twice, row 7 by three in one batch.
+  const Ints updates = {1, 1, 1, 10, 10, 10, 100, 100, 100, 1000, 1000, 1000};
+  Ints expected(24, 5);
+  const auto hit = [&](size_t row, int32_t by) {
+    for (size_t i = 0; i < 3; ++i) expected[3 * row + i] += by;
+  };
+  hit(0, 2);
+  hit(7, 1110);
+  hit(3, 110);
+  hit(4, 1000);
+  EXPECT_EQ(partitioned_result(
+                module, {ints({8, 3}, Ints(24, 5)), ints({2, 4, 1}, {0, 7, 7, 7, 0, 3, 3, 4}),
+                         ints({4, 3}, updates)}),
+            expected);
 }
 
 TEST(Complaints, APartialValueIsReducedAlongAllItsAxes) {
@@ -169,6 +214,60 @@ TEST(Complaints, EqualElementsAreTakenByTheirPlace) {
             (Ints{1, 2, 4, 7, 0}));
 }
 
+TEST(Complaints, TheLargestMayBeNoNumbers) {
+  const Module module = sharded_program("\"x\"=4", R"((
+      %a: tensor<7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<3xi32> {
+    %0:2 = chlo.top_k(%a, k = 3) : tensor<7xf32> -> (tensor<3xf32>, tensor<3xi32>)
+    return %0#1 : tensor<3xi32>
+  })");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto places = [&](const std::vector<float>& values) {
+    return partitioned_result(module, {Literal::of(TensorType{DType::kF32, {7}}, values)});
+  };
+  EXPECT_EQ(places({1, 2, nan, 0, infinity, 3, -1}), (Ints{2, 4, 5}));
+  // Nothing is smaller than what the last shard is filled with, and still it is not taken.
+  EXPECT_EQ(places({-infinity, -infinity, -infinity, -infinity, -infinity, -infinity, -infinity}),
+            (Ints{0, 1, 2}));
+}
+
+TEST(Complaints, ATableWhoseRowsDoNotDivide) {
+  // 17 words over 8 ranks: blocks of three, the last two ranks with two and with none.
+  expect_right("\"x\"=8", R"((
+      %t: tensor<17x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+      %i: tensor<6x1xi32>) -> tensor<6x4xi32> {
+    %c = stablehlo.constant dense<5> : tensor<6x1xi32>
+    %j = stablehlo.multiply %i, %c : tensor<6x1xi32>
+    %0 = "stablehlo.gather"(%t, %j) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 4>}> : (tensor<17x4xi32>, tensor<6x1xi32>) -> tensor<6x4xi32>
+    return %0 : tensor<6x4xi32>
+  })");
+}
+
+TEST(Complaints, AnAxisThatCutsTheTableAndTheIndices) {
+  expect_right("\"x\"=2, \"y\"=4", R"((
+      %t: tensor<32x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>},
+      %i: tensor<8x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) ->
+      (tensor<8x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) {
+    %c = stablehlo.constant dense<11> : tensor<8x1xi32>
+    %j = stablehlo.multiply %i, %c : tensor<8x1xi32>
+    %0 = "stablehlo.gather"(%t, %j) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 8>}> : (tensor<32x8xi32>, tensor<8x1xi32>) -> tensor<8x8xi32>
+    return %0 : tensor<8x8xi32>
+  })");
+}
+
+TEST(Complaints, RandomBitsDoNotDependOnShards) {
+  for (const char* mesh : {"\"x\"=1", "\"x\"=2", "\"x\"=4"}) {
+    for (const char* rows : {"16", "15"}) {
+      const std::string type = "tensor<" + std::string(rows) + "x6xui32>";
+      expect_right(mesh, "(%s: tensor<2xui64>) -> (" + type +
+                             " {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) {\n" +
+                             "%0:2 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : "
+                             "(tensor<2xui64>) -> (tensor<2xui64>, " +
+                             type + ")\nreturn %0#1 : " + type + "\n}");
+    }
+  }
+}
+
 TEST(Complaints, AMeanOverUnevenShardsIsNoMeanOfMeans) {
   expect_right("\"x\"=2", R"((
       %a: tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<f32> {
@@ -201,6 +300,27 @@ TEST(Complaints, AScalarIsAddedToASumOnce) {
     return %1 : tensor<i32>
   })");
   EXPECT_EQ(partitioned_result(module, {ints({10, 1}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})}), Ints{55});
+}
+
+TEST(Complaints, APartialSumIsWholeBeforeWhatIsNotLinear) {
+  const auto of_sum = [](const std::string& op) {
+    return sharded_program("\"x\"=2", R"((
+      %a: tensor<10x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<i32> {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %t = stablehlo.constant dense<30> : tensor<i32>
+    %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<10x1xi32>, tensor<i32>) -> tensor<i32>
+    )" + op + "\nreturn %1 : tensor<i32>\n}");
+  };
+  const std::vector<Literal> digits = {ints({10, 1}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})};
+  EXPECT_EQ(partitioned_result(of_sum("%1 = stablehlo.maximum %0, %t : tensor<i32>"), digits),
+            Ints{45});
+  EXPECT_EQ(partitioned_result(of_sum("%1 = stablehlo.multiply %0, %0 : tensor<i32>"), digits),
+            Ints{2025});
+  EXPECT_EQ(partitioned_result(of_sum("%p = stablehlo.compare GT, %0, %t, SIGNED : (tensor<i32>, "
+                                      "tensor<i32>) -> tensor<i1>\n%1 = stablehlo.convert %p : "
+                                      "(tensor<i1>) -> tensor<i32>"),
+                               digits),
+            Ints{1});
 }
 
 TEST(Complaints, UnevenAndEmptyShardsAreGatheredWithoutTheirPadding) {
