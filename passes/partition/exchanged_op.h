@@ -98,6 +98,8 @@ bool has_window(const ExchangedFactor& factor);
 std::vector<RowNeed> block_needs(const ExchangedFactor& factor);
 WindowPlan shape_window(const ExchangedFactor& factor);
 
+// Of slices, pads, reduce windows and convolutions.
+WindowPlan window_plan(const ExchangedFactor& factor);
 WindowPlan reduce_window_plan(const ExchangedFactor& factor);
 WindowPlan convolution_plan(const ExchangedFactor& factor);
 // Whether each rank has as many taps of a kernel that is cut along the factor, if it is. Taps that

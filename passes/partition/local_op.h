@@ -25,14 +25,18 @@ struct LocalOp {
 };
 
 // Creates the op and returns its results. Attributes that hold sizes follow the new operands;
-// indexed gathers and scatters get the indices of this rank's block (a gather's result is then
-// masked, and partial). Regions are left to the caller: the created op is in `created`, kNone when
-// there is nothing to fill.
+// indexed gathers, scatters and dynamic slices get the indices of this rank's block (what is read
+// is then masked, and partial). Regions are left to the caller: the created op is in `created`,
+// kNone when there is nothing to fill.
 struct LocalResult {
   std::vector<ValueId> values;
   OpId created = OpId::kNone;
 };
 LocalResult create_local(LocalOp& local);
+
+// Axes that shard a dimension of the operand that indices address. Along a dimension that slices
+// span, every index means the same place on every rank.
+AtomList indexed_axes(const LocalOp& local, int64_t dim);
 
 // By family; used by create_local().
 void localize_slice(LocalOp& local);
