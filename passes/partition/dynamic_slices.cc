@@ -114,7 +114,7 @@ class BlockIndexing {
 
 }  // namespace
 
-// The slice's rows in this block, zeros in the others: ranks' results add up to the slice.
+// The slice's rows in this block, nothing in the others: ranks' results add up to the slice.
 ValueId create_local_dynamic_slice(LocalOp& local) {
   Builder& b = local.builder;
   Dims& sizes = std::get<DynamicSliceAttrs>(local.attrs).sizes;
@@ -130,7 +130,7 @@ ValueId create_local_dynamic_slice(LocalOp& local) {
     // Row i of the slice is row start + i of the block.
     const int64_t block = indexing.type(local.operands[0]).dim(chunk.dim);
     const ValueId mask = indexing.within(value, chunk, chunk.start, chunk.size, block);
-    value = b.select(mask, value, b.splat(indexing.type(value), 0));
+    value = b.select(mask, value, nothing_of(b, indexing.type(value)));
   }
   return value;
 }

@@ -6,6 +6,10 @@
 
 namespace spmd {
 
+ValueId nothing_of(Builder& builder, const TensorType& type) {
+  return builder.splat(type, is_float(type.dtype) ? -0.0 : 0);
+}
+
 AtomList indexed_axes(const LocalOp& local, int64_t dim) {
   const DimFactors& factors = local.rule.operands[0].dims[static_cast<size_t>(dim)];
   const bool indexed =
@@ -65,14 +69,14 @@ ValueId all_components(Builder& builder, ValueId in_range, int64_t index_vector_
                         OpCode::kAnd);
 }
 
-// Zeros around a block, so that slices which stand out of it have zeros there.
+// nothing_of() around a block, so that slices which stand out of it have that there.
 ValueId with_margins(Builder& builder, ValueId operand, const Dims& index_map,
                      const std::vector<int64_t>& margin) {
   const TensorType type = builder.function().type(operand);
   Dims pad(type.shape.size(), 0);
   for (size_t i = 0; i < margin.size(); ++i) pad[static_cast<size_t>(index_map[i])] = margin[i];
   if (std::all_of(pad.begin(), pad.end(), [](int64_t rows) { return rows == 0; })) return operand;
-  return builder.pad(operand, builder.scalar(type.dtype, 0), pad, pad);
+  return builder.pad(operand, nothing_of(builder, {type.dtype, {}}), pad, pad);
 }
 
 // How much longer than this rank's block the window of an update is, per dimension.
@@ -152,7 +156,7 @@ ValueId create_local_gather(LocalOp& local) {
     if (std::find(offset.begin(), offset.end(), d) == offset.end()) batch_dims.push_back(d);
   }
   const ValueId mask = b.broadcast(hit, local.types[0].shape, batch_dims);
-  return b.select(mask, gathered, b.splat(local.types[0], 0));
+  return b.select(mask, gathered, nothing_of(b, local.types[0]));
 }
 
 // Indices outside the block become out of range here, and such updates are dropped.

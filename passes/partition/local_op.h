@@ -38,6 +38,10 @@ LocalResult create_local(LocalOp& local);
 // span, every index means the same place on every rank.
 AtomList indexed_axes(const LocalOp& local, int64_t dim);
 
+// What a rank adds to a sum of which it has no part: a negative zero, which leaves zeros of either
+// sign as they are.
+ValueId nothing_of(Builder& builder, const TensorType& type);
+
 // By family; used by create_local().
 void localize_slice(LocalOp& local);
 void localize_convolution(LocalOp& local);

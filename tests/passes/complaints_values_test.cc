@@ -243,6 +243,35 @@ TEST(Complaints, ATableWhoseRowsDoNotDivide) {
   })");
 }
 
+TEST(Complaints, RowsThatAreFoundKeepTheSignOfZero) {
+  const Module module = sharded_program("\"x\"=4", R"((
+      %t: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+      %i: tensor<2x1xi32>, %j: tensor<i32>) -> (tensor<2x2xi32>, tensor<3x2xi32>) {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %0 = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 2>}> : (tensor<8x2xf32>, tensor<2x1xi32>) -> tensor<2x2xf32>
+    %1 = stablehlo.dynamic_slice %t, %j, %z, sizes = [3, 2] : (tensor<8x2xf32>, tensor<i32>, tensor<i32>) -> tensor<3x2xf32>
+    %2 = stablehlo.bitcast_convert %0 : (tensor<2x2xf32>) -> tensor<2x2xi32>
+    %3 = stablehlo.bitcast_convert %1 : (tensor<3x2xf32>) -> tensor<3x2xi32>
+    return %2, %3 : tensor<2x2xi32>, tensor<3x2xi32>
+  })");
+  const std::vector<float> table = {0, 1, 0, 1, 0, 1, -0.0F, 0, 0.0F, -0.0F, 0, 1, 0, 1, 0, 1};
+  const std::vector<Literal> inputs = {Literal::of(TensorType{DType::kF32, {8, 2}}, table),
+                                       ints({2, 1}, {3, 4}), ints({}, {3})};
+  const int32_t minus = std::numeric_limits<int32_t>::min(), one = 0x3F800000;
+  for (double latency : {0.0, CostModel().latency}) {
+    CompileOptions options;
+    options.cost.latency = latency;
+    const std::vector<Literal> results =
+        evaluate_partitioned(partition(module.clone(), options).module, inputs);
+    const auto bits = [&](size_t i) {
+      const Literal result = results[i].expanded();
+      return Ints(result.as<int32_t>(), result.as<int32_t>() + result.type().num_elements());
+    };
+    EXPECT_EQ(bits(0), (Ints{minus, 0, 0, minus}));
+    EXPECT_EQ(bits(1), (Ints{minus, 0, 0, minus, 0, one}));
+  }
+}
+
 TEST(Complaints, AnAxisThatCutsTheTableAndTheIndices) {
   expect_right("\"x\"=2, \"y\"=4", R"((
       %t: tensor<32x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>},
