@@ -122,6 +122,7 @@ double lowest(DType dtype) {
     case DType::kS64:
       return -9223372036854775808.0;
     default:
+      if (dtype == DType::kF8E4M3FN) return -448;  // there is no infinity
       return is_float(dtype) ? -std::numeric_limits<double>::infinity() : 0;
   }
 }
@@ -155,6 +156,8 @@ Literal highest(DType dtype) {
       const uint64_t value = std::numeric_limits<uint64_t>::max();
       return Literal::splat(scalar, static_cast<const void*>(&value));
     }
+    case DType::kF8E4M3FN:
+      return Literal::splat(scalar, 448.0);  // there is no infinity
     default:
       return Literal::splat(scalar, std::numeric_limits<double>::infinity());
   }

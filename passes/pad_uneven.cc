@@ -46,11 +46,13 @@ class UnevenPadder : public Rebuilder {
   void copy_with_rule(OpId id, const FactorRule& rule, Builder& builder);
   void copy_control_flow(const Op& op, Builder& builder);
   void copy_opaque(OpId id, Builder& builder);
+  void copy_manual(const Op& op, Builder& builder);
 
   ValueId resized(ValueId old, const Dims& shape, Builder& builder);
   ValueId resize(ValueId value, const Placement& placement, const Dims& shape, Builder& builder);
   void require_divisible(const Op& op, const TensorFactors& tensor, const FactorRule& rule,
-                         const Dims& shape, const Placement& placement);
+                         const Dims& shape, const Placement& placement) const;
+  void require_divisible(const Op& op, ValueId value) const;
   void mask_operands(const Op& op, const FactorRule& rule, const std::vector<int64_t>& sizes,
                      std::vector<ValueId>& operands, Builder& builder);
   ValueId mask(ValueId value, const Placement& placement, int64_t dim, int64_t true_size,
@@ -63,13 +65,15 @@ class UnevenPadder : public Rebuilder {
     to_.value(value).sharding = std::make_shared<const Sharding>(to_sharding(placement, atoms_));
     return value;
   }
-  // A value made of constants, resharded to `placement`.
-  ValueId source_placed(ValueId value, const Placement& placement, Builder& builder) {
-    placed(value, Placement::replicated(to_.type(value).rank()));
-    if (placement.is_replicated()) return value;
+  ValueId reshard(ValueId value, const Placement& placement, Builder& builder) {
     return placed(
         builder.value(OpCode::kReshard, {value}, ReshardAttrs{to_sharding(placement, atoms_)}),
         placement);
+  }
+  // A value made of constants, resharded to `placement`.
+  ValueId source_placed(ValueId value, const Placement& placement, Builder& builder) {
+    placed(value, Placement::replicated(to_.type(value).rank()));
+    return placement.is_replicated() ? value : reshard(value, placement, builder);
   }
 
   Module& module_;
@@ -113,7 +117,7 @@ ValueId UnevenPadder::resize(ValueId value, const Placement& placement, const Di
 // An op that runs on blocks of their true size can do so only when that divides.
 void UnevenPadder::require_divisible(const Op& op, const TensorFactors& tensor,
                                      const FactorRule& rule, const Dims& shape,
-                                     const Placement& placement) {
+                                     const Placement& placement) const {
   for (size_t d = 0; d < shape.size(); ++d) {
     const int64_t shards = atoms_.extent(placement.dims[d]);
     if (shape[d] % shards == 0) continue;
@@ -128,6 +132,12 @@ void UnevenPadder::require_divisible(const Op& op, const TensorFactors& tensor,
                     "is placed {}",
                     to_string(placement, atoms_)));
   }
+}
+
+// The same of an op that has no rule.
+void UnevenPadder::require_divisible(const Op& op, ValueId value) const {
+  const Dims& shape = from_.type(value).shape;
+  require_divisible(op, {std::vector<DimFactors>(shape.size())}, {}, shape, placement(value));
 }
 
 // The new value that stands for `old`, in another size.
@@ -275,6 +285,8 @@ void UnevenPadder::copy(OpId id, Builder& builder) {
     case OpCode::kOptimizationBarrier:
     case OpCode::kReshard:
       return copy_control_flow(op, builder);
+    case OpCode::kManualComputation:
+      return copy_manual(op, builder);
     default:
       return copy_opaque(id, builder);
   }
@@ -353,16 +365,57 @@ void UnevenPadder::copy_control_flow(const Op& op, Builder& builder) {
   map_results(op, created);
 }
 
+// A manual computation takes and gives true sizes; inside, dimensions that other axes cut are
+// padded.
+void UnevenPadder::copy_manual(const Op& op, Builder& builder) {
+  std::vector<ValueId> operands;
+  std::vector<TensorType> types;
+  for (ValueId operand : op.operands) {
+    require_divisible(op, operand);
+    operands.push_back(resized(operand, from_.type(operand).shape, builder));
+  }
+  for (ValueId result : op.results) types.push_back(from_.type(result));
+  const OpId created = builder.create(op.code, std::move(operands), std::move(types), op.attrs);
+  const BlockId source = op.regions[0], region = to_.add_region(created);
+  Builder inner(to_, region);
+  for (ValueId argument : from_.block(source).args) {
+    map_[argument] =
+        to_.add_block_argument(region, from_.type(argument), from_.value(argument).sharding);
+  }
+  for (ValueId argument : from_.block(source).args) {
+    map_[argument] =
+        resize(map_.at(argument), placement(argument), new_type(argument).shape, inner);
+  }
+  const OpId last = from_.terminator(source);
+  for (OpId id = from_.block(source).first; id != last; id = from_.op(id).next) {
+    inner.location = from_.op(id).location;
+    copy(id, inner);
+  }
+  std::vector<ValueId> returned;
+  for (ValueId value : from_.op(last).operands) {
+    require_divisible(op, value);
+    returned.push_back(resized(value, from_.type(value).shape, inner));
+  }
+  inner.return_op(std::move(returned));
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    const ValueId value = placed(to_.op(created).results[i], placement(op.results[i]));
+    map_[op.results[i]] =
+        resize(value, placement(op.results[i]), new_type(op.results[i]).shape, builder);
+  }
+}
+
 // Everything else sees true sizes.
 void UnevenPadder::copy_opaque(OpId id, Builder& builder) {
   const Op& op = from_.op(id);
   ValueMap values;
   for (ValueId operand : op.operands) {
+    require_divisible(op, operand);
     values[operand] = resized(operand, from_.type(operand).shape, builder);
   }
   const auto take_captures = [&](OpId inner) {
     for (ValueId operand : from_.op(inner).operands) {
       if (!map_.contains(operand) || values.contains(operand)) continue;
+      require_divisible(op, operand);
       values[operand] = resized(operand, from_.type(operand).shape, builder);
     }
   };

@@ -7,7 +7,9 @@
 namespace spmd {
 
 ValueId nothing_of(Builder& builder, const TensorType& type) {
-  return builder.splat(type, is_float(type.dtype) ? -0.0 : 0);
+  // Not every float of eight bits has one.
+  const bool has_negative_zero = is_float(type.dtype) && byte_size(type.dtype) > 1;
+  return builder.splat(type, has_negative_zero ? -0.0 : 0);
 }
 
 AtomList indexed_axes(const LocalOp& local, int64_t dim) {
