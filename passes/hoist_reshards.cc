@@ -110,6 +110,11 @@ bool ReshardHoister::hoist(OpId id) {
   const ValueId result = fn_.op(id).results[0];
   const Placement target = placement(result);
   if (is_free_source(fn_, value) || !target.partial.empty()) return false;
+  if (const ValueId there = available(value, target); there != ValueId::kNone) {
+    fn_.replace_all_uses(result, there);
+    fn_.erase_op(id);
+    return true;
+  }
   if (!planner_.best(value, target, fn_.op(id).block).recompute) return false;
   Builder builder = Builder::before(fn_, id);
   builder.location = fn_.op(id).location;

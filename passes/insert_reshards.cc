@@ -3,10 +3,8 @@
 #include <algorithm>
 
 #include "ir/builder.h"
-#include "passes/partition/assignment.h"
-#include "passes/partition/op_cost.h"
-#include "passes/partition/recompute.h"
-#include "passes/partition/reshard_costs.h"
+#include "passes/partition/line.h"
+#include "passes/partition/placement_choice.h"
 #include "sharding/propagation/propagation.h"
 #include "support/error.h"
 
@@ -21,7 +19,7 @@ class ReshardInserter {
         context_(context),
         atoms_(module.mesh),
         costs_(atoms_, context.options.cost),
-        recompute_(
+        choice_(
             fn_, atoms_, costs_, context.options.cost,
             [this](ValueId value) { return placement(value); },
             [this](ValueId value, const Placement& target) {
@@ -56,10 +54,10 @@ class ReshardInserter {
   void visit_manual(OpId id);
   void visit_opaque(OpId id);
 
-  FactorAssignment choose(OpId id, const FactorRule& rule);
-  double cost_of(OpId id, const FactorRule& rule, const FactorAssignment& assignment);
-  Placement needed(const FactorRule& rule, size_t operand, const FactorAssignment& assignment);
-  Placement produced(const FactorRule& rule, size_t result, const FactorAssignment& assignment);
+  bool becomes_dynamic(OpId id, const FactorRule& rule, const FactorAssignment& assignment);
+  bool feeds_joins(const Op& op);
+  void cut_behind_gather(OpId id, const FactorRule& rule, const FactorAssignment& assignment);
+  void report_gathers(const Op& op, const FactorRule& rule, const FactorAssignment& assignment);
   const Version* find_version(ValueId value, const Placement& target) const;
   void require(OpId id, size_t operand, const Placement& target);
   void deliver(OpId id, size_t result, Placement natural);
@@ -71,7 +69,7 @@ class ReshardInserter {
   PassContext& context_;
   AtomTable atoms_;
   ReshardCosts costs_;
-  RecomputePlanner recompute_;
+  PlacementChoice choice_;
   std::vector<Placement> placements_;
   std::unordered_map<ValueId, std::vector<Version>> versions_;
   bool changed_ = false;
@@ -138,94 +136,6 @@ void ReshardInserter::visit(OpId id) {
   }
 }
 
-// ---- choosing
-
-Placement ReshardInserter::needed(const FactorRule& rule, size_t operand,
-                                  const FactorAssignment& assignment) {
-  Placement target = place(rule, rule.operands[operand], assignment, atoms_);
-  const auto& once = rule.once_operands;
-  if (std::find(once.begin(), once.end(), static_cast<int>(operand)) != once.end()) {
-    target.partial = partial_axes(rule, assignment);
-    target.reduction = rule.reduction;
-  }
-  return target;
-}
-
-Placement ReshardInserter::produced(const FactorRule& rule, size_t result,
-                                    const FactorAssignment& assignment) {
-  Placement natural = place(rule, rule.results[result], assignment, atoms_);
-  natural.partial = partial_axes(rule, assignment);
-  natural.reduction = rule.reduction;
-  return natural;
-}
-
-double ReshardInserter::cost_of(OpId id, const FactorRule& rule,
-                                const FactorAssignment& assignment) {
-  const Op& op = fn_.op(id);
-  double seconds = 0;
-  for (size_t i = 0; i < op.operands.size(); ++i) {
-    const ValueId operand = op.operands[i];
-    if (is_free_source(fn_, operand)) continue;
-    seconds += recompute_.best(operand, needed(rule, i, assignment), op.block).seconds;
-  }
-  for (size_t i = 0; i < op.results.size(); ++i) {
-    if (is_free_source(fn_, op.results[i])) continue;
-    seconds += costs_.seconds(fn_.type(op.results[i]), produced(rule, i, assignment),
-                              placement(op.results[i]));
-  }
-  return seconds + op_seconds(fn_, op, rule, assignment, atoms_, context_.options.cost);
-}
-
-FactorAssignment ReshardInserter::choose(OpId id, const FactorRule& rule) {
-  const Op& op = fn_.op(id);
-  struct Source {
-    FactorAssignment axes;
-    int64_t bytes;
-  };
-  std::vector<Source> sources;
-  const auto add_source = [&](const TensorFactors& tensor, ValueId value) {
-    if (placement(value).is_replicated()) return;
-    FactorAssignment axes = project(rule, tensor, placement(value), atoms_);
-    if (axes.mask() != 0) sources.push_back({std::move(axes), fn_.type(value).num_bytes()});
-  };
-  for (size_t i = 0; i < op.results.size(); ++i) add_source(rule.results[i], op.results[i]);
-  for (size_t i = 0; i < op.operands.size(); ++i) add_source(rule.operands[i], op.operands[i]);
-  std::stable_sort(sources.begin(), sources.end(),
-                   [](const Source& a, const Source& b) { return a.bytes > b.bytes; });
-
-  std::vector<FactorAssignment> candidates;
-  const auto add_candidate = [&](FactorAssignment candidate) {
-    if (std::find(candidates.begin(), candidates.end(), candidate) == candidates.end()) {
-      candidates.push_back(std::move(candidate));
-    }
-  };
-  for (const Source& first : sources) {
-    FactorAssignment candidate = first.axes;
-    for (const Source& other : sources) merge(rule, candidate, other.axes);
-    normalise(rule, candidate, atoms_);
-    add_candidate(std::move(candidate));
-  }
-  if (candidates.empty()) return {std::vector<AtomList>(rule.factors.size())};
-  // Where a result would be partial, every device may as well do all of it on gathered operands;
-  // not where that multiplies much work, nor in a loop, out of which a reduction may move.
-  const bool cheap = op.code != OpCode::kDotGeneral && op.code != OpCode::kConvolution;
-  if (cheap && op.block == fn_.body() && !partial_axes(rule, candidates[0]).empty()) {
-    add_candidate({std::vector<AtomList>(rule.factors.size())});
-  }
-  if (candidates.size() == 1) return candidates[0];
-  recompute_.clear();
-  size_t best = 0;
-  double best_cost = cost_of(id, rule, candidates[0]);
-  for (size_t i = 1; i < candidates.size(); ++i) {
-    const double cost = cost_of(id, rule, candidates[i]);
-    if (cost < best_cost) {
-      best_cost = cost;
-      best = i;
-    }
-  }
-  return candidates[best];
-}
-
 // ---- rewriting
 
 const ReshardInserter::Version* ReshardInserter::find_version(ValueId value,
@@ -277,10 +187,113 @@ void ReshardInserter::deliver(OpId id, size_t result, Placement natural) {
   for (const Use& use : uses) fn_.set_operand(use.op, use.operand, version);
 }
 
-void ReshardInserter::visit_with_rule(OpId id, const FactorRule& rule) {
-  const FactorAssignment assignment = choose(id, rule);
+// A slice whose parts are joined anew is no op of its own: the concatenations take rows from where
+// its operand has them.
+bool ReshardInserter::feeds_joins(const Op& op) {
+  if (op.code != OpCode::kSlice || fn_.value(op.results[0]).uses.empty()) return false;
+  if (!placement(op.operands[0]).partial.empty()) return false;
+  const std::vector<AtomList>& from = placement(op.operands[0]).dims;
+  const std::vector<Use>& uses = fn_.value(op.results[0]).uses;
+  return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    const Op& user = fn_.op(use.op);
+    if (user.code != OpCode::kConcatenate) return false;
+    const int64_t dim = user.as<ConcatenateAttrs>().dim;
+    return is_line_op(fn_, op, dim) && !from[static_cast<size_t>(dim)].empty() &&
+           fn_.type(op.results[0]).dim(dim) > 0;
+  });
+}
+
+// A slice that is small beside its operand may be found by the ranks that have it, and summed over
+// all, as one at a place known only at run time is. Turns the op into that where it is cheaper.
+bool ReshardInserter::becomes_dynamic(OpId id, const FactorRule& rule,
+                                      const FactorAssignment& assignment) {
+  const Op& op = fn_.op(id);
+  const auto& slice = op.as<SliceAttrs>();
+  const Placement& from = placement(op.operands[0]);
+  bool cut = false;
+  for (size_t d = 0; d < slice.start.size(); ++d) {
+    if (slice.stride[d] != 1) return false;
+    cut = cut || (!from.dims[d].empty() &&
+                  fn_.type(op.results[0]).shape[d] < fn_.type(op.operands[0]).shape[d]);
+  }
+  if (!cut || !from.partial.empty()) return false;
+  const double cost = choice_.cost_of(op, rule, assignment);
+  const ValueId result = op.results[0];
+  Builder builder = Builder::before(fn_, id);
+  builder.location = op.location;
+  std::vector<ValueId> operands = {op.operands[0]};
+  for (int64_t start : slice.start) {
+    operands.push_back(builder.scalar(DType::kS32, static_cast<double>(start)));
+    set_placement(operands.back(), Placement());
+  }
+  const ValueId dynamic =
+      builder.value(OpCode::kDynamicSlice, operands, DynamicSliceAttrs{fn_.type(result).shape});
+  set_placement(dynamic, Placement(placement(result)));
+  const OpId other = fn_.value(dynamic).def;
+  const FactorRule other_rule = *factor_rule(fn_, other);
+  const FactorAssignment best = choice_.choose(fn_.op(other), other_rule);
+  if (choice_.cost_of(fn_.op(other), other_rule, best) < cost) {
+    fn_.replace_all_uses(result, dynamic);
+    fn_.erase_op(id);
+    visit_with_rule(other, other_rule);
+    return true;
+  }
+  fn_.erase_op(other);
+  for (size_t i = 1; i < operands.size(); ++i) fn_.erase_op(fn_.value(operands[i]).def);
+  return false;
+}
+
+// Where a concatenation gathers slices after all, they are cut from their gathered operand.
+void ReshardInserter::cut_behind_gather(OpId id, const FactorRule& rule,
+                                        const FactorAssignment& assignment) {
   for (size_t i = 0; i < fn_.op(id).operands.size(); ++i) {
-    require(id, i, needed(rule, i, assignment));
+    const ValueId source = choice_.source_of(fn_.op(id), i, assignment, rule);
+    const Placement target = choice_.needed(fn_.op(id), rule, i, assignment);
+    const ValueId part = fn_.op(id).operands[i];
+    if (part == source || fn_.value(part).uses.size() != 1) continue;
+    const OpId slice = fn_.value(part).def;
+    if (fn_.op(slice).operands[0] != source || fn_.op(slice).block != fn_.op(id).block) continue;
+    // Versions of its operand may have been made since it was visited.
+    fn_.move_op(slice, fn_.op(id).block, id);
+    require(slice, 0, target);
+    set_placement(part, target);
+  }
+}
+
+// A dimension that every device needs whole, and that was cut.
+void ReshardInserter::report_gathers(const Op& op, const FactorRule& rule,
+                                     const FactorAssignment& assignment) {
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    const Placement& now = placement(op.operands[i]);
+    const AtomMask kept = choice_.needed(op, rule, i, assignment).mask();
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      const DimFactors& factors = rule.operands[i].dims[d];
+      if (now.dims[d].empty() || (mask_of(now.dims[d]) & ~kept) == 0 || factors.empty()) continue;
+      const Factor& factor = rule.factors[static_cast<size_t>(factors[0])];
+      if (factor.kind != FactorKind::kNeedReplication) continue;
+      context_.remark("insert_reshards", op,
+                      fmt::format("{} needs dimension {} of {} whole: it is gathered on every "
+                                  "device",
+                                  name_of(op.code), d, to_string(fn_.type(op.operands[i]))));
+    }
+  }
+}
+
+void ReshardInserter::visit_with_rule(OpId id, const FactorRule& rule) {
+  if (feeds_joins(fn_.op(id))) {
+    const Placement& now = placement(fn_.op(id).operands[0]);
+    const FactorAssignment as_it_is = project(rule, rule.operands[0], now, atoms_);
+    if (place(rule, rule.operands[0], as_it_is, atoms_).dims == now.dims) {
+      set_placement(fn_.op(id).results[0], choice_.produced(rule, 0, as_it_is));
+      return;
+    }
+  }
+  const FactorAssignment assignment = choice_.choose(fn_.op(id), rule);
+  if (fn_.op(id).code == OpCode::kSlice && becomes_dynamic(id, rule, assignment)) return;
+  report_gathers(fn_.op(id), rule, assignment);
+  cut_behind_gather(id, rule, assignment);
+  for (size_t i = 0; i < fn_.op(id).operands.size(); ++i) {
+    require(id, i, choice_.needed(fn_.op(id), rule, i, assignment));
   }
   for (size_t i = 0; i < fn_.op(id).results.size(); ++i) {
     if (is_free_source(fn_, fn_.op(id).results[i])) {
@@ -288,7 +301,7 @@ void ReshardInserter::visit_with_rule(OpId id, const FactorRule& rule) {
                     Placement::replicated(fn_.type(fn_.op(id).results[i]).rank()));
       continue;
     }
-    deliver(id, i, produced(rule, i, assignment));
+    deliver(id, i, choice_.produced(rule, i, assignment));
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/partition/local_op.h"
+#include "passes/partition/exchanged_op.h"
 #include "passes/partition/lower_reshard.h"
 #include "passes/partition/rebuilder.h"
 #include "sharding/propagation/propagation.h"
@@ -44,18 +44,15 @@ class Localizer : public Rebuilder {
     return v.sharding ? to_placement(*v.sharding, atoms_) : Placement::replicated(v.type.rank());
   }
 
-  TensorType local_type(const TensorType& type, const Placement& placement) const {
-    TensorType local = type;
-    for (size_t d = 0; d < local.shape.size(); ++d) {
-      const int64_t shards = atoms_.extent(placement.dims[d]);
-      SPMD_CHECK(local.shape[d] % shards == 0, "dimension {} of {} in {} shards", d,
-                 to_string(type), shards);
-      local.shape[d] /= shards;
-    }
-    return local;
-  }
+  // Rows of each rank's block. Of a dimension that its shards do not divide (of an exchanged op,
+  // between a slice to its true size and a pad from it) as many as the padded size gives.
+  int64_t block(ValueId value, size_t dim, const AtomList& axes) const;
+
   TensorType new_type(ValueId value) const override {
-    return local_type(from_.type(value), placement(value));
+    TensorType local = from_.type(value);
+    const Placement place = placement(value);
+    for (size_t d = 0; d < local.shape.size(); ++d) local.shape[d] = block(value, d, place.dims[d]);
+    return local;
   }
   ShardingRef new_sharding(ValueId) const override { return nullptr; }
 
@@ -73,6 +70,25 @@ class Localizer : public Rebuilder {
   AtomTable atoms_;
   ReshardCosts costs_;
 };
+
+int64_t Localizer::block(ValueId value, size_t dim, const AtomList& axes) const {
+  const int64_t size = from_.type(value).shape[dim];
+  const int64_t shards = atoms_.extent(axes);
+  if (size % shards == 0) return size / shards;
+  // All results of an op have the same blocks.
+  const Op* def = from_.def(value);
+  for (ValueId result : def != nullptr ? def->results : std::vector<ValueId>{value}) {
+    for (const Use& use : from_.value(result).uses) {
+      const Op& user = from_.op(use.op);
+      if (user.code != OpCode::kPad || use.operand != 0) continue;
+      const int64_t padded = from_.type(user.results[0]).shape[dim];
+      if (padded > size && padded % shards == 0 && placement(user.results[0]).dims[dim] == axes) {
+        return padded / shards;
+      }
+    }
+  }
+  return (size + shards - 1) / shards;
+}
 
 void Localizer::copy(OpId id, Builder& builder) {
   const Op& op = from_.op(id);
@@ -155,7 +171,7 @@ void Localizer::copy_reshard(const Op& op, Builder& builder) {
     Placement whole = to;
     whole.partial.clear();
     const ValueId rebuilt =
-        rebuild_source(*from_.def(operand), local_type(from_.type(operand), whole), whole, builder);
+        rebuild_source(*from_.def(operand), new_type(op.results[0]), whole, builder);
     if (rebuilt != ValueId::kNone) {
       value = rebuilt;
       state = whole;
@@ -220,8 +236,23 @@ void Localizer::copy_with_rule(OpId id, const FactorRule& rule, Builder& builder
   LocalOp local{
       from_,   op, rule, assignment, atoms_, builder, mapped(op.operands), std::move(types),
       op.attrs};
-  const LocalResult created = create_local(local);
-  for (BlockId source : op.regions) copy_verbatim(source, to_.add_region(created.created));
+  const ExchangeSite site{
+      from_,
+      atoms_,
+      [this](ValueId value) { return placement(value); },
+      [this](ValueId value, int64_t dim) {
+        const auto d = static_cast<size_t>(dim);
+        return block(value, d, placement(value).dims[d]);
+      },
+      [this](ValueId value) { return map_.at(value); },
+      [this](BlockId source, BlockId region) { copy_verbatim(source, region); }};
+  const std::vector<ExchangedFactor> exchanged = exchanged_factors(site, op, rule, assignment);
+  const LocalResult created =
+      exchanged.empty() ? create_local(local) : create_exchanged(local, site, exchanged);
+  for (BlockId source : op.regions) {
+    if (created.created == OpId::kNone) break;
+    copy_verbatim(source, to_.add_region(created.created));
+  }
   for (size_t i = 0; i < op.results.size(); ++i) map_[op.results[i]] = created.values[i];
 }
 

@@ -17,7 +17,6 @@ class UnevenPadder : public Rebuilder {
   UnevenPadder(Module& module, PassContext& context)
       : Rebuilder(module.main()),
         module_(module),
-        context_(context),
         atoms_(module.mesh),
         costs_(atoms_, context.options.cost),
         placements_(read_placements()),
@@ -51,19 +50,20 @@ class UnevenPadder : public Rebuilder {
 
   ValueId resized(ValueId old, const Dims& shape, Builder& builder);
   ValueId resize(ValueId value, const Placement& placement, const Dims& shape, Builder& builder);
-  void check_divides(const Placement& placement, const Dims& shape, const Builder& builder) const;
+  void require_divisible(const Op& op, const TensorFactors& tensor, const FactorRule& rule,
+                         const Dims& shape, const Placement& placement) const;
+  void require_divisible(const Op& op, ValueId value) const;
   void mask_operands(const Op& op, const FactorRule& rule, const std::vector<int64_t>& sizes,
                      std::vector<ValueId>& operands, Builder& builder);
   ValueId mask(ValueId value, const Placement& placement, int64_t dim, int64_t true_size,
                const Literal& filler, Builder& builder);
   ValueId clamp_indices(const Op& op, ValueId indices, Builder& builder);
+  void clamp_starts(const Op& op, const std::vector<int64_t>& sizes, const FactorRule& rule,
+                    std::vector<ValueId>& operands, Builder& builder);
 
   ValueId placed(ValueId value, const Placement& placement) {
     to_.value(value).sharding = std::make_shared<const Sharding>(to_sharding(placement, atoms_));
     return value;
-  }
-  std::string place_of(const Builder& builder) const {
-    return builder.location ? builder.location->to_string() : module_.source;
   }
   ValueId reshard(ValueId value, const Placement& placement, Builder& builder) {
     return placed(
@@ -77,7 +77,6 @@ class UnevenPadder : public Rebuilder {
   }
 
   Module& module_;
-  PassContext& context_;
   AtomTable atoms_;
   ReshardCosts costs_;
   std::vector<Placement> placements_;
@@ -100,21 +99,6 @@ ValueId UnevenPadder::resize(ValueId value, const Placement& placement, const Di
                              Builder& builder) {
   const Dims now = to_.type(value).shape;
   if (now == shape) return value;
-  // Blocks of another size lie elsewhere: a cut dimension is made whole for the change.
-  Placement whole = placement;
-  for (size_t d = 0; d < now.size(); ++d) {
-    if (now[d] != shape[d]) whole.dims[d].clear();
-  }
-  if (!(whole == placement)) {
-    check_divides(placement, shape, builder);
-    context_.remarks.push_back(
-        {"pad_uneven", place_of(builder),
-         fmt::format("{} is gathered on every device to become {}: shards that do not divide it "
-                     "are padded, and here its true size counts",
-                     to_string(to_.type(value)), to_string(to_.type(value).with_shape(shape)))});
-    value = reshard(value, whole, builder);
-    return reshard(resize(value, whole, shape, builder), placement, builder);
-  }
   Dims limit = now, grow(now.size(), 0);
   for (size_t d = 0; d < now.size(); ++d) {
     limit[d] = std::min(now[d], shape[d]);
@@ -130,19 +114,30 @@ ValueId UnevenPadder::resize(ValueId value, const Placement& placement, const Di
   return value;
 }
 
-void UnevenPadder::check_divides(const Placement& placement, const Dims& shape,
-                                 const Builder& builder) const {
+// An op that runs on blocks of their true size can do so only when that divides.
+void UnevenPadder::require_divisible(const Op& op, const TensorFactors& tensor,
+                                     const FactorRule& rule, const Dims& shape,
+                                     const Placement& placement) const {
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] % atoms_.extent(placement.dims[d]) != 0) {
-      throw UserError(
-          place_of(builder),
-          fmt::format("dimension {} is cut into {} shards, but the op needs its true size {}", d,
-                      atoms_.extent(placement.dims[d]), shape[d]),
-          fmt::format("choose a mesh whose axes divide it, or leave the dimension whole; the value "
-                      "is placed {}",
-                      to_string(placement, atoms_)));
+    const int64_t shards = atoms_.extent(placement.dims[d]);
+    if (shape[d] % shards == 0) continue;
+    if (!tensor.dims[d].empty() && rule.factors[static_cast<size_t>(tensor.dims[d][0])].exchanged) {
+      continue;
     }
+    throw UserError(
+        op.location ? op.location->to_string() : module_.source,
+        fmt::format("dimension {} is cut into {} shards, but {} needs its true size {}", d, shards,
+                    name_of(op.code), shape[d]),
+        fmt::format("choose a mesh whose axes divide it, or leave the dimension whole; the value "
+                    "is placed {}",
+                    to_string(placement, atoms_)));
   }
+}
+
+// The same of an op that has no rule.
+void UnevenPadder::require_divisible(const Op& op, ValueId value) const {
+  const Dims& shape = from_.type(value).shape;
+  require_divisible(op, {std::vector<DimFactors>(shape.size())}, {}, shape, placement(value));
 }
 
 // The new value that stands for `old`, in another size.
@@ -205,6 +200,38 @@ ValueId UnevenPadder::clamp_indices(const Op& op, ValueId indices, Builder& buil
   return placed(builder.value(OpCode::kClamp, {zero, indices, bound}), where);
 }
 
+// The largest value of an index type, or more.
+int64_t largest_int(DType dtype) {
+  const int64_t bits = 8 * byte_size(dtype) - (is_signed_int(dtype) ? 1 : 0);
+  return bits >= 63 ? INT64_MAX : (int64_t{1} << bits) - 1;
+}
+
+// Padded operands: a start beyond the last means the last, by the true size.
+void UnevenPadder::clamp_starts(const Op& op, const std::vector<int64_t>& sizes,
+                                const FactorRule& rule, std::vector<ValueId>& operands,
+                                Builder& builder) {
+  const size_t first = op.code == OpCode::kDynamicSlice ? 1 : 2;
+  const Dims& slice = op.code == OpCode::kDynamicSlice ? op.as<DynamicSliceAttrs>().sizes
+                                                       : from_.type(op.operands[1]).shape;
+  for (size_t d = 0; d < slice.size(); ++d) {
+    const DimFactors& factors = rule.operands[0].dims[d];
+    if (factors.empty()) continue;
+    const Factor& factor = rule.factors[static_cast<size_t>(factors[0])];
+    if (factor.kind != FactorKind::kIndexed ||
+        sizes[static_cast<size_t>(factors[0])] == factor.size) {
+      continue;
+    }
+    ValueId& start = operands[first + d];
+    const DType dtype = to_.type(start).dtype;
+    const auto scalar = [&](int64_t value) {
+      return placed(builder.scalar(dtype, static_cast<double>(value)), Placement());
+    };
+    const int64_t last = from_.type(op.operands[0]).shape[d] - slice[d];
+    if (last > largest_int(dtype)) continue;
+    start = placed(builder.value(OpCode::kClamp, {scalar(0), start, scalar(last)}), Placement());
+  }
+}
+
 void UnevenPadder::mask_operands(const Op& op, const FactorRule& rule,
                                  const std::vector<int64_t>& sizes, std::vector<ValueId>& operands,
                                  Builder& builder) {
@@ -229,6 +256,9 @@ void UnevenPadder::mask_operands(const Op& op, const FactorRule& rule,
       operands[i] = mask(operands[i], placement(op.operands[i]), static_cast<int64_t>(d),
                          from_.type(op.operands[i]).shape[d], filler, builder);
     }
+  }
+  if (op.code == OpCode::kDynamicSlice || op.code == OpCode::kDynamicUpdateSlice) {
+    clamp_starts(op, sizes, rule, operands, builder);
   }
   if (op.code != OpCode::kGather) return;
   for (size_t f = 0; f < rule.factors.size(); ++f) {
@@ -269,6 +299,7 @@ void UnevenPadder::copy_with_rule(OpId id, const FactorRule& rule, Builder& buil
     Dims shape = old;
     for (size_t d = 0; d < shape.size(); ++d) {
       if (tensor.dims[d].empty()) continue;
+      if (rule.factors[static_cast<size_t>(tensor.dims[d][0])].exchanged) continue;
       shape[d] = 1;
       for (int factor : tensor.dims[d]) shape[d] *= sizes[static_cast<size_t>(factor)];
     }
@@ -277,6 +308,7 @@ void UnevenPadder::copy_with_rule(OpId id, const FactorRule& rule, Builder& buil
   std::vector<ValueId> operands;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     const Dims shape = shape_of(rule.operands[i], from_.type(op.operands[i]).shape);
+    require_divisible(op, rule.operands[i], rule, shape, placement(op.operands[i]));
     operands.push_back(resized(op.operands[i], shape, builder));
   }
   mask_operands(op, rule, sizes, operands, builder);
@@ -339,6 +371,7 @@ void UnevenPadder::copy_manual(const Op& op, Builder& builder) {
   std::vector<ValueId> operands;
   std::vector<TensorType> types;
   for (ValueId operand : op.operands) {
+    require_divisible(op, operand);
     operands.push_back(resized(operand, from_.type(operand).shape, builder));
   }
   for (ValueId result : op.results) types.push_back(from_.type(result));
@@ -360,6 +393,7 @@ void UnevenPadder::copy_manual(const Op& op, Builder& builder) {
   }
   std::vector<ValueId> returned;
   for (ValueId value : from_.op(last).operands) {
+    require_divisible(op, value);
     returned.push_back(resized(value, from_.type(value).shape, inner));
   }
   inner.return_op(std::move(returned));
@@ -375,11 +409,13 @@ void UnevenPadder::copy_opaque(OpId id, Builder& builder) {
   const Op& op = from_.op(id);
   ValueMap values;
   for (ValueId operand : op.operands) {
+    require_divisible(op, operand);
     values[operand] = resized(operand, from_.type(operand).shape, builder);
   }
   const auto take_captures = [&](OpId inner) {
     for (ValueId operand : from_.op(inner).operands) {
       if (!map_.contains(operand) || values.contains(operand)) continue;
+      require_divisible(op, operand);
       values[operand] = resized(operand, from_.type(operand).shape, builder);
     }
   };

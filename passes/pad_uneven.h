@@ -11,9 +11,10 @@ namespace spmd {
 // elements along a padded dimension get a mask (reductions: the identity; scatters: an index out of
 // range; gathers: indices clamped to the true size), and ops that need the true size get a slice.
 // Assumes: placements agree (insert_reshards).
-// Ensures: every size divides by its shards. argument_info and result_info hold the true shapes of
-// arguments and results whose types grew; the runtime fills and cuts their tails.
-// Here: the last change of global meaning, so that localize knows no remainders.
+// Ensures: every size divides by its shards, but for those of exchanged factors: their ops stand
+// between a slice to the true size and a pad from it. argument_info and result_info hold the true
+// shapes of arguments and results whose types grew; the runtime fills and cuts their tails.
+// Here: the last change of global meaning, so that localize knows no other remainders.
 Pass pad_uneven_pass();
 
 }  // namespace spmd

@@ -1,5 +1,6 @@
 #include "passes/pipeline.h"
 
+#include "passes/chain_reshards.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
 #include "passes/defer_reductions.h"
@@ -11,6 +12,7 @@
 #include "passes/pad_uneven.h"
 #include "passes/propagate_shardings.h"
 #include "passes/simplify.h"
+#include "passes/spare_exchanges.h"
 #include "passes/split_fused_projections.h"
 
 namespace spmd {
@@ -34,6 +36,10 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(insert_reshards_pass());
   passes.push_back(defer_reductions_pass());
   passes.push_back(hoist_reshards_pass());
+  passes.push_back(dce_pass());
+  passes.push_back(spare_exchanges_pass());
+  passes.push_back(hoist_reshards_pass());
+  passes.push_back(chain_reshards_pass());
   passes.push_back(dce_pass());
   passes.push_back(pad_uneven_pass());
   passes.push_back(localize_pass());

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "ir/verify/families.h"
 
@@ -115,13 +114,21 @@ void verify_collective_permute(const OpView& v) {
   const Mesh& mesh = v.module.mesh;
   check_axes(attrs.axes, mesh, v.place());
   const int64_t members = attrs.axes.empty() ? mesh.num_devices() : axes_size(attrs.axes, mesh);
-  std::set<int64_t> sources, targets;
+  std::vector<int64_t> sources, targets;
   for (const auto& [source, target] : attrs.source_target_pairs) {
     require_device(v, source, members);
     require_device(v, target, members);
-    v.require(sources.insert(source).second, "device {} sends twice, expected once", source);
-    v.require(targets.insert(target).second, "device {} receives twice, expected once", target);
+    sources.push_back(source);
+    targets.push_back(target);
   }
+  const auto require_once = [&](std::vector<int64_t>& devices, const char* what) {
+    if (!std::is_sorted(devices.begin(), devices.end())) std::sort(devices.begin(), devices.end());
+    const auto twice = std::adjacent_find(devices.begin(), devices.end());
+    if (twice != devices.end())
+      v.fail(fmt::format("device {} {} twice, expected once", *twice, what));
+  };
+  require_once(sources, "sends");
+  require_once(targets, "receives");
   require_results(v, [](TensorType&) {});
 }
 

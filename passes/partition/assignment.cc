@@ -22,6 +22,72 @@ FactorAssignment project(const FactorRule& rule, const TensorFactors& tensor,
   return assignment;
 }
 
+namespace {
+
+// Axes that shard dimensions of a tensor that every device needs whole.
+AtomList unwanted_axes(const FactorRule& rule, const TensorFactors& tensor,
+                       const Placement& placement) {
+  AtomList axes;
+  for (size_t d = 0; d < tensor.dims.size(); ++d) {
+    if (tensor.dims[d].size() != 1) continue;
+    if (rule.factors[static_cast<size_t>(tensor.dims[d][0])].kind != FactorKind::kNeedReplication) {
+      continue;
+    }
+    axes.insert(axes.end(), placement.dims[d].begin(), placement.dims[d].end());
+  }
+  return axes;
+}
+
+bool occurs(const std::vector<TensorFactors>& tensors, int factor) {
+  return std::any_of(tensors.begin(), tensors.end(), [&](const TensorFactors& tensor) {
+    return std::any_of(tensor.dims.begin(), tensor.dims.end(), [&](const DimFactors& dim) {
+      return std::find(dim.begin(), dim.end(), factor) != dim.end();
+    });
+  });
+}
+
+}  // namespace
+
+std::optional<FactorAssignment> with_moved_axes(const FactorRule& rule, const TensorFactors& tensor,
+                                                const Placement& placement,
+                                                const FactorAssignment& projected,
+                                                const AtomTable& atoms) {
+  const AtomList unwanted = unwanted_axes(rule, tensor, placement);
+  if (unwanted.empty()) return std::nullopt;
+  int longest = -1;
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    const Factor& factor = rule.factors[f];
+    if (factor.kind != FactorKind::kPassThrough || factor.exchanged) continue;
+    if (factor.size % (atoms.extent(projected.axes[f]) * atoms.extent(unwanted)) != 0) continue;
+    if (!occurs({tensor}, static_cast<int>(f)) || !occurs(rule.results, static_cast<int>(f))) {
+      continue;
+    }
+    if (longest < 0 || factor.size > rule.factors[static_cast<size_t>(longest)].size) {
+      longest = static_cast<int>(f);
+    }
+  }
+  if (longest < 0) return std::nullopt;
+  FactorAssignment moved = projected;
+  AtomList& axes = moved.axes[static_cast<size_t>(longest)];
+  axes.insert(axes.end(), unwanted.begin(), unwanted.end());
+  return moved;
+}
+
+bool may_stay_whole(const FactorRule& rule, size_t operand, size_t dim) {
+  const DimFactors& factors = rule.operands[operand].dims[dim];
+  if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].exchanged) return false;
+  // Of a convolution whose kernel is cut the input follows the kernel.
+  return occurs(rule.results, factors[0]) ||
+         (operand == 0 && rule.operands.size() > 1 && occurs({rule.operands[1]}, factors[0]));
+}
+
+FactorAssignment without_exchanges(const FactorRule& rule, FactorAssignment assignment) {
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    if (rule.factors[f].exchanged) assignment.axes[f].clear();
+  }
+  return assignment;
+}
+
 void merge(const FactorRule& rule, FactorAssignment& base, const FactorAssignment& other) {
   AtomMask used = base.mask();
   for (size_t f = 0; f < rule.factors.size(); ++f) {

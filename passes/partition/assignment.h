@@ -23,6 +23,21 @@ struct FactorAssignment {
 FactorAssignment project(const FactorRule& rule, const TensorFactors& tensor,
                          const Placement& placement, const AtomTable& atoms);
 
+// `projected`, of a tensor placed so, with the axes of dimensions that every device needs whole on
+// the longest factor of the tensor and the results that passes through and that they divide;
+// nullopt where there are no such axes or factors.
+std::optional<FactorAssignment> with_moved_axes(const FactorRule& rule, const TensorFactors& tensor,
+                                                const Placement& placement,
+                                                const FactorAssignment& projected,
+                                                const AtomTable& atoms);
+
+// Whether an operand's dimension, of an exchanged factor, need not be cut although the factor is:
+// blocks follow those of another tensor.
+bool may_stay_whole(const FactorRule& rule, size_t operand, size_t dim);
+
+// Without the axes of exchanged factors.
+FactorAssignment without_exchanges(const FactorRule& rule, FactorAssignment assignment);
+
 // Drops axes that some tensor of the rule cannot show: those of a minor factor of a dimension, when
 // the factors before it are not covered exactly or its own size does not divide.
 void normalise(const FactorRule& rule, FactorAssignment& assignment, const AtomTable& atoms);

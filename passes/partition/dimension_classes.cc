@@ -12,7 +12,7 @@ namespace spmd {
 std::vector<bool> exact_factors(const FactorRule& rule) {
   std::vector<bool> exact(rule.factors.size());
   for (size_t f = 0; f < exact.size(); ++f) {
-    exact[f] = rule.factors[f].kind == FactorKind::kNeedReplication;
+    exact[f] = rule.factors[f].kind == FactorKind::kNeedReplication || rule.factors[f].exchanged;
   }
   const auto mark = [&](const std::vector<TensorFactors>& tensors) {
     for (const TensorFactors& tensor : tensors) {

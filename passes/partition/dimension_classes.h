@@ -53,8 +53,8 @@ class DimensionClasses {
   bool any_padding_ = false;
 };
 
-// Factors whose true size an op needs: those that need replication, and minor factors of a
-// dimension of several.
+// Factors whose true size an op needs: those that need replication or are exchanged, and minor
+// factors of a dimension of several.
 std::vector<bool> exact_factors(const FactorRule& rule);
 
 }  // namespace spmd

@@ -3,6 +3,7 @@
 
 #include "ir/builder.h"
 #include "passes/partition/assignment.h"
+#include "passes/partition/rank_scalar.h"
 
 namespace spmd {
 
@@ -24,22 +25,29 @@ struct LocalOp {
 };
 
 // Creates the op and returns its results. Attributes that hold sizes follow the new operands;
-// indexed gathers and scatters get the indices of this rank's block (a gather's result is then
-// masked, and partial). Regions are left to the caller: the created op is in `created`, kNone when
-// there is nothing to fill.
+// indexed gathers, scatters and dynamic slices get the indices of this rank's block (what is read
+// is then masked, and partial). Regions are left to the caller: the created op is in `created`,
+// kNone when there is nothing to fill.
 struct LocalResult {
   std::vector<ValueId> values;
   OpId created = OpId::kNone;
 };
 LocalResult create_local(LocalOp& local);
 
-// This rank's index along the axes, as a scalar of `dtype`, times `scale`.
-ValueId axis_offset(Builder& builder, const AtomList& axes, const AtomTable& atoms, DType dtype,
-                    int64_t scale);
+// Axes that shard a dimension of the operand that indices address. Along a dimension that slices
+// span, every index means the same place on every rank.
+AtomList indexed_axes(const LocalOp& local, int64_t dim);
 
-// Of the indexing family; used by create_local().
+// What a rank adds to a sum of which it has no part: a negative zero, which leaves zeros of either
+// sign as they are.
+ValueId nothing_of(Builder& builder, const TensorType& type);
+
+// By family; used by create_local().
+void localize_slice(LocalOp& local);
+void localize_convolution(LocalOp& local);
 ValueId create_local_gather(LocalOp& local);
-void localize_scatter(LocalOp& local);
-void localize_dynamic_slice(LocalOp& local);
+LocalResult create_local_scatter(LocalOp& local);
+ValueId create_local_dynamic_slice(LocalOp& local);
+ValueId create_local_dynamic_update_slice(LocalOp& local);
 
 }  // namespace spmd

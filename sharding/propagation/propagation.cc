@@ -78,9 +78,11 @@ class Propagation {
                            std::string annotation);
   void collect_nodes();
   void collect_op(OpId id);
+  void collect_tensors(const Op& op, FactorRule& rule, Node& node);
   void tie(const std::vector<uint32_t>& states, int64_t rank, OpId op = OpId::kNone);
   void finish(Node& node);
   void sweep(bool all_ops, bool reductions);
+  // `reductions`: also factors that cost communication wherever they are sharded.
   bool visit(const Node& node, bool reductions);
   bool spread(const Node& node, int factor);
   AtomList best_axes(const Node& node, int factor, uint32_t& source) const;
@@ -198,23 +200,41 @@ void Propagation::finish(Node& node) {
   nodes_.push_back(std::move(node));
 }
 
+void Propagation::collect_tensors(const Op& op, FactorRule& rule, Node& node) {
+  // Along an exchanged factor a small part of a dimension says little about the whole, and the
+  // other way round: blocks of the one are far from those of the other.
+  const auto drop_small = [&](ValueId value, TensorFactors& tensor) {
+    for (size_t d = 0; d < tensor.dims.size(); ++d) {
+      if (tensor.dims[d].empty()) continue;
+      const Factor& factor = rule.factors[static_cast<size_t>(tensor.dims[d][0])];
+      if (factor.exchanged && 2 * fn_.type(value).shape[d] <= factor.size) tensor.dims[d].clear();
+    }
+  };
+  const auto add = [&](ValueId value, TensorFactors& tensor) {
+    if (is_free_source(fn_, value)) return;
+    drop_small(value, tensor);
+    node.tensors.push_back({static_cast<uint32_t>(value), std::move(tensor.dims)});
+  };
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    ValueId value = op.operands[i];
+    if (op.code == OpCode::kConcatenate) {
+      value = joined_source(fn_, value, op.as<ConcatenateAttrs>().dim);
+    }
+    add(value, rule.operands[i]);
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) add(op.results[i], rule.results[i]);
+}
+
 void Propagation::collect_op(OpId id) {
   const Op& op = fn_.op(id);
   const auto state = [](ValueId value) { return static_cast<uint32_t>(value); };
   if (std::optional<FactorRule> rule = factor_rule(fn_, id)) {
     Node node;
     node.op = id;
-    node.factors = std::move(rule->factors);
     node.pass_through =
         family_of(op.code) == OpFamily::kElementwise || family_of(op.code) == OpFamily::kShape;
-    for (size_t i = 0; i < op.operands.size(); ++i) {
-      if (is_free_source(fn_, op.operands[i])) continue;
-      node.tensors.push_back({state(op.operands[i]), std::move(rule->operands[i].dims)});
-    }
-    for (size_t i = 0; i < op.results.size(); ++i) {
-      if (is_free_source(fn_, op.results[i])) continue;
-      node.tensors.push_back({state(op.results[i]), std::move(rule->results[i].dims)});
-    }
+    collect_tensors(op, *rule, node);
+    node.factors = std::move(rule->factors);
     if (node.tensors.size() > 1) finish(node);
     return;
   }
@@ -302,9 +322,9 @@ bool Propagation::visit(const Node& node, bool reductions) {
   if (any == 0) return false;
   bool changed = false;
   for (int factor : node.order) {
-    const FactorKind kind = node.factors[static_cast<size_t>(factor)].kind;
+    const auto& [size, kind, exchanged] = node.factors[static_cast<size_t>(factor)];
     if (kind == FactorKind::kNeedReplication) continue;
-    if (kind == FactorKind::kReduction && !reductions) continue;
+    if ((kind == FactorKind::kReduction || exchanged) && !reductions) continue;
     changed |= spread(node, factor);
   }
   return changed;

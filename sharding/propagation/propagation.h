@@ -6,7 +6,7 @@
 //      program is fed (data, constraints) before what it keeps (state), so that the batch
 //      dimension keeps its axes where both want them.
 //   2. Within a priority, ops that only pass data through (elementwise, shape) come before all ops,
-//      pass-through factors before reductions.
+//      pass-through factors before reductions and exchanged ones.
 // Conflicts within an op are settled in favour of the factor that the largest tensor shards.
 // (After Shardy's priority propagation, openxla/shardy docs/propagation.md.)
 #pragma once

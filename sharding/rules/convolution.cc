@@ -1,6 +1,38 @@
+#include <algorithm>
+
 #include "sharding/rules/rules.h"
 
 namespace spmd::rules {
+namespace {
+
+// Results along a spatial dimension look at windows of the input. Where the kernel is longer than
+// the result it is the kernel that is worth sharding (the gradient of a kernel, which is made of
+// the gradient of results): every rank sums over its own taps.
+void spatial(const Function& fn, const Op& op, FactorRule& rule) {
+  const auto& a = op.as<ConvolutionAttrs>();
+  for (size_t i = 0; i < a.input_spatial.size(); ++i) {
+    const int64_t rows = fn.type(op.operands[0]).dim(a.input_spatial[i]);
+    const int64_t taps = fn.type(op.operands[1]).dim(a.kernel_spatial[i]);
+    const int64_t results = fn.type(op.results[0]).dim(a.output_spatial[i]);
+    if (rows == 0 || taps == 0 || results == 0) continue;
+    if (taps == 1 && a.stride[i] == 1 && a.lhs_dilation[i] == 1 && a.pad_low[i] == 0 &&
+        a.pad_high[i] == 0) {
+      const int factor = rule.add_factor(rows);
+      put(rule.operands[0], a.input_spatial[i], factor);
+      put(rule.results[0], a.output_spatial[i], factor);
+    } else if (taps <= results) {
+      const int factor = rule.add_exchanged(std::max(rows, results));
+      put(rule.operands[0], a.input_spatial[i], factor);
+      put(rule.results[0], a.output_spatial[i], factor);
+    } else if (a.lhs_dilation[i] == 1 && !a.reversal[i]) {
+      const int factor = rule.add_exchanged(std::max(rows, taps), FactorKind::kReduction);
+      put(rule.operands[0], a.input_spatial[i], factor);
+      put(rule.operands[1], a.kernel_spatial[i], factor);
+    }
+  }
+}
+
+}  // namespace
 
 FactorRule convolution(const Function& fn, const Op& op) {
   FactorRule rule = empty_rule(fn, op);
@@ -33,7 +65,8 @@ FactorRule convolution(const Function& fn, const Op& op) {
   put(rule.operands[1], a.kernel_output_feature, out_feature);
   put(rule.results[0], a.output_feature, out_feature);
 
-  replicate_rest(fn, op, rule);  // spatial dimensions
+  spatial(fn, op, rule);
+  replicate_rest(fn, op, rule);
   rule.linear_operands = {0, 1};
   rule.linear_in_each = true;
   return rule;

@@ -10,6 +10,11 @@ int FactorRule::add_factor(int64_t size, FactorKind kind) {
   return static_cast<int>(factors.size()) - 1;
 }
 
+int FactorRule::add_exchanged(int64_t size, FactorKind kind) {
+  factors.push_back({size, kind, /*exchanged=*/true});
+  return static_cast<int>(factors.size()) - 1;
+}
+
 namespace {
 
 std::string factor_name(int factor) {
@@ -45,17 +50,21 @@ std::string FactorRule::to_string() const {
                         factors[f].size);
   }
   text += "}";
-  const auto list = [&](FactorKind kind, const char* name) {
+  const auto list = [&](const char* name, auto&& has) {
     std::string names;
     for (size_t f = 0; f < factors.size(); ++f) {
-      if (factors[f].kind != kind) continue;
+      if (!has(factors[f])) continue;
       names += (names.empty() ? "" : ", ") + factor_name(static_cast<int>(f));
     }
     if (!names.empty()) text += fmt::format(" {}={{{}}}", name, names);
   };
-  list(FactorKind::kReduction, "reduction");
-  list(FactorKind::kIndexed, "indexed");
-  list(FactorKind::kNeedReplication, "need_replication");
+  const auto is = [](FactorKind kind) {
+    return [kind](const Factor& factor) { return factor.kind == kind; };
+  };
+  list("reduction", is(FactorKind::kReduction));
+  list("indexed", is(FactorKind::kIndexed));
+  list("exchanged", [](const Factor& factor) { return factor.exchanged; });
+  list("need_replication", is(FactorKind::kNeedReplication));
   return text;
 }
 
@@ -123,6 +132,19 @@ void replicate_rest(const Function& fn, const Op& op, FactorRule& rule) {
 }
 
 }  // namespace rules
+
+ValueId joined_source(const Function& fn, ValueId operand, int64_t dim) {
+  while (const Op* op = fn.def(operand)) {
+    if (op->code != OpCode::kSlice) break;
+    const auto& slice = op->as<SliceAttrs>();
+    for (size_t d = 0; d < slice.start.size(); ++d) {
+      const bool whole = slice.start[d] == 0 && slice.limit[d] == fn.type(op->operands[0]).shape[d];
+      if (slice.stride[d] != 1 || (d != static_cast<size_t>(dim) && !whole)) return operand;
+    }
+    operand = op->operands[0];
+  }
+  return operand;
+}
 
 std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
   const Op& op = fn.op(id);

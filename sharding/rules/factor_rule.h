@@ -23,9 +23,13 @@ enum class FactorKind : uint8_t {
   kNeedReplication,  // every device needs the whole dimension
 };
 
+// The dimensions of an exchanged factor may differ in size (a slice and what it is cut from): each
+// is cut into as many blocks, and blocks of the results need rows of other blocks of the operands,
+// which localising the op fetches. It is the only factor of its dimensions.
 struct Factor {
-  int64_t size = 1;
+  int64_t size = 1;  // of an exchanged factor: the largest
   FactorKind kind = FactorKind::kPassThrough;
+  bool exchanged = false;
 };
 
 // Factors of one dimension, major to minor. Empty for a dimension of size 1.
@@ -49,12 +53,17 @@ struct FactorRule {
   std::vector<int> once_operands;
 
   int add_factor(int64_t size, FactorKind kind = FactorKind::kPassThrough);
+  int add_exchanged(int64_t size, FactorKind kind = FactorKind::kPassThrough);
   std::string to_string() const;  // "([i, k], [k, j])->([i, j]) {i=4, j=8, k=16} reduction={k}"
 };
 
 // The rule of an op; nullopt for ops that are treated as a whole (control flow, collectives,
 // custom calls): they tie values, not dimensions within them.
 std::optional<FactorRule> factor_rule(const Function& fn, OpId op);
+
+// The value that an operand of a concatenation along `dim` was cut from, if it is a slice of that
+// dimension only; else the operand. Parts of one value that are joined anew keep its placement.
+ValueId joined_source(const Function& fn, ValueId operand, int64_t dim);
 
 // ReductionKind of a reducer op, where there is one.
 std::optional<ReductionKind> reduction_kind(OpCode reducer);

@@ -10,10 +10,14 @@ bool contains(const Dims& dims, int64_t dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
+// Every rank finds in its block what the slice has of it; the sum over ranks is the slice.
 void dynamic_slice(const Function& fn, const Op& op, FactorRule& rule) {
   const TensorType& operand = fn.type(op.operands[0]);
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    if (fn.type(op.results[0]).dim(d) != operand.dim(d)) continue;
+    if (fn.type(op.results[0]).dim(d) != operand.dim(d)) {
+      put(rule.operands[0], d, rule.add_factor(operand.dim(d), FactorKind::kIndexed));
+      continue;
+    }
     const int factor = rule.add_factor(operand.dim(d));
     put(rule.operands[0], d, factor);
     put(rule.results[0], d, factor);
@@ -21,14 +25,33 @@ void dynamic_slice(const Function& fn, const Op& op, FactorRule& rule) {
   rule.linear_operands = {0};
 }
 
+// The only dimension along which the update is smaller than the operand, if it is placed there by a
+// constant.
+std::optional<int64_t> constant_update_dim(const Function& fn, const Op& op) {
+  std::optional<int64_t> found;
+  for (int64_t d = 0; d < fn.type(op.operands[0]).rank(); ++d) {
+    if (fn.type(op.operands[0]).dim(d) == fn.type(op.operands[1]).dim(d)) continue;
+    if (found) return std::nullopt;
+    found = d;
+  }
+  if (!found) return std::nullopt;
+  const Op* start = fn.def(op.operands[2 + static_cast<size_t>(*found)]);
+  const bool constant = start != nullptr && start->code == OpCode::kConstant;
+  return constant && fn.type(op.operands[1]).num_elements() > 0 ? found : std::nullopt;
+}
+
+// Every rank writes what falls into its block; an update at a constant place may be sharded too.
 void dynamic_update_slice(const Function& fn, const Op& op, FactorRule& rule) {
   const TensorType& operand = fn.type(op.operands[0]);
+  const std::optional<int64_t> constant = constant_update_dim(fn, op);
   for (int64_t d = 0; d < operand.rank(); ++d) {
-    if (fn.type(op.operands[1]).dim(d) != operand.dim(d)) continue;
-    const int factor = rule.add_factor(operand.dim(d));
+    const bool spans = fn.type(op.operands[1]).dim(d) == operand.dim(d);
+    const int factor = spans           ? rule.add_factor(operand.dim(d))
+                       : d == constant ? rule.add_exchanged(operand.dim(d))
+                                       : rule.add_factor(operand.dim(d), FactorKind::kIndexed);
     put(rule.operands[0], d, factor);
-    put(rule.operands[1], d, factor);
     put(rule.results[0], d, factor);
+    if (spans || d == constant) put(rule.operands[1], d, factor);
   }
   rule.linear_operands = {0, 1};
 }
@@ -73,7 +96,7 @@ void gather(const Function& fn, const Op& op, FactorRule& rule) {
       const int factor = rule.add_factor(size);
       put(rule.operands[0], d, factor);
       put(rule.results[0], result_dim, factor);
-    } else if (size == 1 && contains(a.start_index_map, d)) {
+    } else if (contains(a.start_index_map, d)) {
       put(rule.operands[0], d, rule.add_factor(operand.dim(d), FactorKind::kIndexed));
     }
   }
@@ -128,7 +151,7 @@ void scatter(const Function& fn, const Op& op, FactorRule& rule) {
       put_all(0, d, factor);
       put_all(count + 1, update_dim, factor);
       put_results(d, factor);
-    } else if (indexed && (inserted || updates.dim(update_dim) == 1)) {
+    } else if (indexed) {
       const int factor = rule.add_factor(operand.dim(d), FactorKind::kIndexed);
       put_all(0, d, factor);
       put_results(d, factor);

@@ -84,18 +84,23 @@ void transpose(const Function& fn, const Op& op, FactorRule& rule) {
   }
 }
 
-// Dimensions for which `untouched(d)` holds pass through; the others need replication.
+// Dimension d of the operands is dimension d of the result. Where `untouched(d)` holds it passes
+// through; where not, rows move between blocks.
 template <typename Untouched>
 void same_dims(const Function& fn, const Op& op, FactorRule& rule, Untouched&& untouched) {
-  for (int64_t d = 0; d < fn.type(op.results[0]).rank(); ++d) {
-    if (!untouched(d)) continue;
-    const int factor = rule.add_factor(fn.type(op.results[0]).dim(d));
+  const int64_t rank = fn.type(op.results[0]).rank();
+  std::vector<size_t> tensors;
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    if (fn.type(op.operands[i]).rank() == rank) tensors.push_back(i);
+  }
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t largest = fn.type(op.results[0]).dim(d);
+    bool empty = largest == 0;
+    for (size_t i : tensors) largest = std::max(largest, fn.type(op.operands[i]).dim(d));
+    if (!untouched(d) && (empty || largest == 1)) continue;
+    const int factor = untouched(d) ? rule.add_factor(largest) : rule.add_exchanged(largest);
     put(rule.results[0], d, factor);
-    for (size_t i = 0; i < op.operands.size(); ++i) {
-      if (fn.type(op.operands[i]).rank() == fn.type(op.results[0]).rank()) {
-        put(rule.operands[i], d, factor);
-      }
-    }
+    for (size_t i : tensors) put(rule.operands[i], d, factor);
   }
 }
 

@@ -206,6 +206,20 @@ TEST(Meaning, WindowsAndConvolution) {
   expect_meaning(module, 1e-6);
 }
 
+TEST(Meaning, ProductsOfReversedViews) {
+  const Module module = module_of(
+      "(%a: tensor<1x1x3x1xf32>, %k: tensor<3x1x1x1xf32>, %b: tensor<2x3x4xf32>, %c: "
+      "tensor<2x4x5xf32>) -> (tensor<1x1x2x1xf32>, tensor<2x3x5xf32>)",
+      R"(
+    %0 = stablehlo.reverse %a, dims = [2] : tensor<1x1x3x1xf32>
+    %1 = stablehlo.convolution(%0, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 3], pad = [[1, 3], [1, 1]], rhs_dilate = [2, 1], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x3x1xf32>, tensor<3x1x1x1xf32>) -> tensor<1x1x2x1xf32>
+    %2 = stablehlo.reverse %b, dims = [0] : tensor<2x3x4xf32>
+    %3 = stablehlo.reverse %c, dims = [0, 2] : tensor<2x4x5xf32>
+    %4 = stablehlo.dot_general %2, %3, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+    return %1, %4 : tensor<1x1x2x1xf32>, tensor<2x3x5xf32>)");
+  expect_meaning(module, 1e-6);
+}
+
 TEST(Meaning, SortAndTopK) {
   const Module module = module_of(
       "(%x: tensor<4x9xf32>) -> (tensor<9x4xf32>, tensor<9x4xi32>, tensor<4x3xf32>, "

@@ -1,5 +1,6 @@
 #include "passes/insert_reshards.h"
 
+#include "passes/compile.h"
 #include "tests/passes/partition_testing.h"
 #include "tests/passes/pass_testing.h"
 
@@ -42,15 +43,39 @@ TEST(InsertReshards, AConstraintBecomesAReshard) {
             Lines{R"(tensor<8x4xf32> [{"x"}, {}] -> [{}, {"x"}])"});
 }
 
+// A sort of %a in some direction, as %N.
+std::string sort(const std::string& name, const std::string& direction) {
+  return name + R"( = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %c = stablehlo.compare )" +
+         direction + R"(, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) : (tensor<8xf32>) -> tensor<8xf32>
+)";
+}
+
 TEST(InsertReshards, OneReshardServesAllUsers) {
   EXPECT_EQ(inserted(sharded_program("\"x\"=2", R"((
       %a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) ->
-      (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
-    %0 = stablehlo.reverse %a, dims = [0] : tensor<8xf32>
-    %1 = stablehlo.slice %a [1:8] : (tensor<8xf32>) -> tensor<7xf32>
-    return %0, %1 : tensor<8xf32>, tensor<7xf32>
+      (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+)" + sort("%0", "LT") + sort("%1", "GT") +
+                                                    R"(
+    return %0, %1 : tensor<8xf32>, tensor<8xf32>
   })")),
             Lines{R"(tensor<8xf32> [{"x"}] -> [{}])"});
+}
+
+TEST(InsertReshards, WhatIsGatheredIsReported) {
+  const Module module = sharded_program("\"x\"=4", R"((
+      %a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+)" + sort("%0", "LT") + R"(
+    return %0 : tensor<8xf32>
+  })");
+  const std::vector<Remark> remarks = partition(module.clone()).remarks;
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_EQ(remarks[0].text,
+            "stablehlo.sort needs dimension 0 of tensor<8xf32> whole: it is gathered on every "
+            "device");
 }
 
 TEST(InsertReshards, ResultsArePlacedAsDeclared) {

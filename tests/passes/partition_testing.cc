@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "passes/analysis/communication.h"
+#include "passes/compile.h"
 #include "passes/pipeline.h"
 #include "tests/passes/pass_testing.h"
 
@@ -44,6 +45,33 @@ std::vector<std::string> sends_of(const Module& module) {
     sends.push_back(fmt::format("{} {} {} {}", name_of(use.kind), use.axes, use.count, use.bytes));
   }
   return sends;
+}
+
+namespace {
+
+std::vector<std::string> sent_at(const Module& module, double latency, double tolerance) {
+  CompileOptions options;
+  options.verify_each = true;
+  options.cost.latency = latency;
+  const CompileResult result = partition(module.clone(), options);
+  expect_same_values(module, result.module, tolerance);
+  return sends_of(result.module);
+}
+
+}  // namespace
+
+std::vector<std::string> sent_by(const Module& module, double tolerance) {
+  return sent_at(module, CostModel().latency, tolerance);
+}
+
+std::vector<std::string> sent_by(const std::string& mesh, const std::string& main,
+                                 double tolerance) {
+  return sent_by(sharded_program(mesh, main), tolerance);
+}
+
+std::vector<std::string> sent_without_latency(const std::string& mesh, const std::string& main,
+                                              double tolerance) {
+  return sent_at(sharded_program(mesh, main), 0, tolerance);
 }
 
 }  // namespace spmd::testing

@@ -23,4 +23,13 @@ std::vector<std::string> reshards_of(const Module& module);
 // rank over all of them ("all_gather x 1 96").
 std::vector<std::string> sends_of(const Module& module);
 
+// The whole pipeline, and what the program then sends. Its values must be the module's own, within
+// `tolerance` relative to each result's largest element.
+std::vector<std::string> sent_by(const Module& module, double tolerance = 0);
+std::vector<std::string> sent_by(const std::string& mesh, const std::string& main,
+                                 double tolerance = 0);
+// The same for links without latency, where bytes alone decide.
+std::vector<std::string> sent_without_latency(const std::string& mesh, const std::string& main,
+                                              double tolerance = 0);
+
 }  // namespace spmd::testing

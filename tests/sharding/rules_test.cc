@@ -58,21 +58,38 @@ TEST(FactorRules, Transpose) {
             "([j, i])->([i, j]) {i=8, j=4}");
 }
 
-TEST(FactorRules, ShapeOpsNeedTheDimensionsThatTheyChange) {
+TEST(FactorRules, ShapeOpsMoveRowsAlongTheDimensionsThatTheyChange) {
   EXPECT_EQ(rule_of("%a: tensor<8x4xf32>",
                     "%0 = stablehlo.slice %a [0:8, 1:3] : (tensor<8x4xf32>) -> tensor<8x2xf32>"),
-            "([i, j])->([i, k]) {i=8, j=4, k=2} need_replication={j, k}");
+            "([i, j])->([i, j]) {i=8, j=4} exchanged={j}");
   EXPECT_EQ(rule_of("%a: tensor<8x2xf32>, %b: tensor<8x3xf32>",
                     "%0 = stablehlo.concatenate %a, %b, dim = 1 : (tensor<8x2xf32>, "
                     "tensor<8x3xf32>) -> tensor<8x5xf32>"),
-            "([i, j], [i, k])->([i, l]) {i=8, j=2, k=3, l=5} need_replication={j, k, l}");
+            "([i, j], [i, j])->([i, j]) {i=8, j=5} exchanged={j}");
   EXPECT_EQ(rule_of("%a: tensor<8x4xf32>, %z: tensor<f32>",
                     "%0 = stablehlo.pad %a, %z, low = [0, 1], high = [0, 0], interior = [0, 0] : "
                     "(tensor<8x4xf32>, tensor<f32>) -> tensor<8x5xf32>"),
-            "([i, j], [])->([i, k]) {i=8, j=4, k=5} need_replication={j, k}");
+            "([i, j], [])->([i, j]) {i=8, j=5} exchanged={j}");
   EXPECT_EQ(
       rule_of("%a: tensor<8x4xf32>", "%0 = stablehlo.reverse %a, dims = [0] : tensor<8x4xf32>"),
-      "([j, i])->([k, i]) {i=4, j=8, k=8} need_replication={j, k}");
+      "([i, j])->([i, j]) {i=8, j=4} exchanged={i}");
+  // Nothing is left to cut.
+  EXPECT_EQ(rule_of("%a: tensor<8x4xf32>",
+                    "%0 = stablehlo.slice %a [0:8, 1:1] : (tensor<8x4xf32>) -> tensor<8x0xf32>"),
+            "([i, j])->([i, k]) {i=8, j=4, k=0} need_replication={j, k}");
+}
+
+TEST(FactorRules, WindowsHaveHalos) {
+  const std::string sum =
+      "({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo.add %x, %y : tensor<f32>\n"
+      "stablehlo.return %s : tensor<f32>\n})";
+  // One element, three of them, and a cumulative sum.
+  EXPECT_EQ(rule_of("%a: tensor<4x8x16xf32>, %z: tensor<f32>",
+                    "%0 = \"stablehlo.reduce_window\"(%a, %z) <{padding = dense<[[0, 0], [1, 1], "
+                    "[15, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 3, 16>, "
+                    "window_strides = array<i64: 1, 2, 1>}> " +
+                        sum + " : (tensor<4x8x16xf32>, tensor<f32>) -> tensor<4x4x16xf32>"),
+            "([i, j, k], [])->([i, j, k]) {i=4, j=8, k=16} exchanged={j, k}");
 }
 
 TEST(FactorRules, Dot) {
@@ -89,8 +106,18 @@ TEST(FactorRules, GroupedConvolution) {
               "%0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], "
               "window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 2 : "
               "i64} : (tensor<2x5x4xf32>, tensor<3x2x6xf32>) -> tensor<2x3x6xf32>"),
-      "([i, m, jk], [n, k, jl])->([i, o, jl]) {i=2, j=2, k=2, l=3, m=5, n=3, o=3} reduction={k} "
-      "need_replication={m, n, o}");
+      "([i, m, jk], [n, k, jl])->([i, m, jl]) {i=2, j=2, k=2, l=3, m=5, n=3} reduction={k} "
+      "exchanged={m} need_replication={n}");
+}
+
+TEST(FactorRules, ConvolutionSumsOverTheLongerOfKernelAndResult) {
+  // As in the gradient of a kernel of three taps.
+  EXPECT_EQ(rule_of("%a: tensor<2x8x4xf32>, %k: tensor<6x4x5xf32>",
+                    "%0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, "
+                    "f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count "
+                    "= 1 : i64} : (tensor<2x8x4xf32>, tensor<6x4x5xf32>) -> tensor<2x3x5xf32>"),
+            "([i, l, j], [l, j, k])->([i, m, k]) {i=2, j=4, k=5, l=8, m=3} reduction={j, l} "
+            "exchanged={l} need_replication={m}");
 }
 
 TEST(FactorRules, Reduce) {
@@ -122,18 +149,31 @@ TEST(FactorRules, ScatterAddReducesOverItsIndices) {
       "([j, k], [i, 1], [i, k])->([j, k]) {i=4, j=16, k=8} reduction={i} indexed={j}");
 }
 
-TEST(FactorRules, DynamicSliceNeedsWhatItCuts) {
+TEST(FactorRules, DynamicSlicesAddressRows) {
   EXPECT_EQ(rule_of("%a: tensor<8x4xf32>, %i: tensor<i32>",
                     "%0 = stablehlo.dynamic_slice %a, %i, %i, sizes = [8, 2] : "
                     "(tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x2xf32>"),
-            "([i, j], [], [])->([i, k]) {i=8, j=4, k=2} need_replication={j, k}");
+            "([i, j], [], [])->([i, k]) {i=8, j=4, k=2} indexed={j} need_replication={k}");
+  EXPECT_EQ(rule_of("%a: tensor<8x4xf32>, %u: tensor<8x2xf32>, %i: tensor<i32>",
+                    "%0 = stablehlo.dynamic_update_slice %a, %u, %i, %i : (tensor<8x4xf32>, "
+                    "tensor<8x2xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>"),
+            "([i, j], [i, k], [], [])->([i, j]) {i=8, j=4, k=2} indexed={j} need_replication={k}");
 }
 
-TEST(FactorRules, TopKNeedsTheLastDimension) {
-  EXPECT_EQ(rule_of("%a: tensor<4x8xf32>",
-                    "%0:2 = chlo.top_k(%a, k = 2) : tensor<4x8xf32> -> (tensor<4x2xf32>, "
-                    "tensor<4x2xi32>)"),
-            "([i, j])->([i, k], [i, l]) {i=4, j=8, k=2, l=2} need_replication={j, k, l}");
+TEST(FactorRules, AnUpdateAtAConstantPlaceMayBeShardedToo) {
+  EXPECT_EQ(rule_of("%a: tensor<8x4xf32>, %u: tensor<8x2xf32>",
+                    "%i = stablehlo.constant dense<1> : tensor<i32>\n"
+                    "%0 = stablehlo.dynamic_update_slice %a, %u, %i, %i : (tensor<8x4xf32>, "
+                    "tensor<8x2xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>"),
+            "([i, j], [i, j], [], [])->([i, j]) {i=8, j=4} exchanged={j}");
+}
+
+TEST(FactorRules, TopKTakesTheLastDimensionInBlocks) {
+  EXPECT_EQ(
+      rule_of("%a: tensor<4x8xf32>",
+              "%0:2 = chlo.top_k(%a, k = 2) : tensor<4x8xf32> -> (tensor<4x2xf32>, "
+              "tensor<4x2xi32>)"),
+      "([i, j])->([i, k], [i, l]) {i=4, j=8, k=2, l=2} exchanged={j} need_replication={k, l}");
 }
 
 TEST(FactorRules, ControlFlowHasNone) {

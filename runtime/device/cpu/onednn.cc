@@ -145,13 +145,27 @@ Dims join(const std::vector<int64_t>& batch, int64_t a, int64_t b) {
   return dims;
 }
 
+// A dimension of one element may have any stride. oneDNN takes a matrix whose two strides are equal
+// for one by columns and then fails to run it: here it is one by rows or by columns plainly.
+void settle_strides(int64_t rows, int64_t columns, int64_t& row_stride, int64_t& column_stride) {
+  if (rows == 1) {
+    row_stride = column_stride == 1 ? columns : 1;
+  } else if (columns == 1) {
+    column_stride = row_stride == 1 ? rows : 1;
+  }
+}
+
 }  // namespace
 
-std::unique_ptr<Gemm> make_onednn_gemm(const GemmProblem& p) {
+std::unique_ptr<Gemm> make_onednn_gemm(const GemmProblem& given) {
+  GemmProblem p = given;
   if (p.lane != Lane::kF32 || p.batch.size() > 4) return nullptr;
   if (!is_blas_matrix(p.m, p.k, p.lhs_m, p.lhs_k) || !is_blas_matrix(p.k, p.n, p.rhs_k, p.rhs_n) ||
       !is_blas_matrix(p.m, p.n, p.out_m, p.out_n))
     return nullptr;
+  settle_strides(p.m, p.k, p.lhs_m, p.lhs_k);
+  settle_strides(p.k, p.n, p.rhs_k, p.rhs_n);
+  settle_strides(p.m, p.n, p.out_m, p.out_n);
   try {
     const memory::desc lhs = describe(join(p.batch, p.m, p.k), join(p.lhs_batch, p.lhs_m, p.lhs_k));
     const memory::desc rhs = describe(join(p.batch, p.k, p.n), join(p.rhs_batch, p.rhs_k, p.rhs_n));

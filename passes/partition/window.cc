@@ -1,0 +1,208 @@
+// Reduce windows and select-and-scatters along a sharded dimension: halos.
+#include <algorithm>
+
+#include "passes/partition/arithmetic.h"
+#include "passes/partition/exchanged_op.h"
+
+namespace spmd {
+namespace {
+
+// What a reduction is not changed by: the identity of a known reducer, else what it starts with.
+Filler neutral(const Function& fn, BlockId region, ValueId init) {
+  const std::optional<OpCode> reducer = reducer_of(fn, region);
+  if (!reducer || !reduction_kind(*reducer)) return {init, std::nullopt};
+  return {ValueId::kNone, reducer_identity(*reducer, fn.type(init).dtype)};
+}
+
+}  // namespace
+
+WindowPlan reduce_window_plan(const ExchangedFactor& factor) {
+  const Op& op = factor.op;
+  const size_t dim = at(factor.operand_dim(0));
+  const auto& w = op.as<WindowAttrs>();
+  const WindowDim window{w.size[dim], w.stride[dim], w.base_dilation[dim], w.window_dilation[dim],
+                         w.pad_low[dim]};
+  const int64_t results = factor.site.fn.type(op.results[0]).shape[dim];
+  WindowPlan plan;
+  plan.window = local_window(
+      window, results, factor.site.block(op.results[0], static_cast<int64_t>(dim)), factor.ranks);
+  const size_t count = op.results.size();
+  for (size_t i = 0; i < count; ++i) {
+    const Filler filler = neutral(factor.site.fn, op.regions[0], op.operands[count + i]);
+    plan.needs.push_back(window_need(factor, i, plan.window, filler));
+  }
+  return plan;
+}
+
+// ---- select and scatter
+
+// Every rank makes its rows of the result: it selects in all windows that meet them, and scatters
+// from the source there.
+ScatterWindows scatter_windows(const ExchangedFactor& factor) {
+  const Op& op = factor.op;
+  const Function& fn = factor.site.fn;
+  const size_t dim = at(factor.operand_dim(0));
+  const auto& w = op.as<WindowAttrs>();
+  const int64_t size = w.size[dim], stride = w.stride[dim], low = w.pad_low[dim];
+  const int64_t rows = fn.type(op.operands[0]).shape[dim];
+  const int64_t windows = fn.type(op.operands[1]).shape[dim];
+  const int64_t block = factor.site.block(op.results[0], static_cast<int64_t>(dim));
+
+  ScatterWindows plan;
+  plan.padded = low > 0 || (windows - 1) * stride - low + size > rows;
+  LocalWindow source, operand;
+  for (int64_t r = 0; r < factor.ranks; ++r) {
+    // The first window that meets row r * block, or else the last that starts before it.
+    const int64_t first = std::min(-floor_div(-(r * block + low - size + 1), stride),
+                                   floor_div(r * block + low, stride));
+    const int64_t last = floor_div((r + 1) * block - 1 + low, stride);
+    source.first.push_back(first);
+    source.count.push_back(std::max<int64_t>(0, last - first + 1));
+    operand.first.push_back(first * stride - low);
+    operand.count.push_back((last - first) * stride + size);
+    plan.first.push_back(operand.first.back());
+    plan.skip.push_back(r * block - operand.first.back());
+  }
+  source.rows = *std::max_element(source.count.begin(), source.count.end());
+  operand.rows = std::max((source.rows - 1) * stride + size,
+                          *std::max_element(plan.skip.begin(), plan.skip.end()) + block);
+  plan.needs.push_back(window_need(factor, 0, operand, std::nullopt));
+  plan.needs.push_back(window_need(factor, 1, source, neutral(fn, op.regions[1], op.operands[2])));
+  return plan;
+}
+
+namespace {
+
+class SelectAndScatter {
+ public:
+  SelectAndScatter(LocalOp& local, const std::vector<ExchangedFactor>& factors)
+      : local_(local), b_(local.builder), factors_(factors), site_(factors[0].site) {}
+
+  LocalResult create() {
+    for (const ExchangedFactor& factor : factors_) {
+      plans_.push_back(scatter_windows(factor));
+      for (const RowNeed& need : plans_.back().needs) replace_operand(local_, factor, need);
+      const size_t dim = at(factor.operand_dim(0));
+      auto& attrs = std::get<WindowAttrs>(local_.attrs);
+      attrs.pad_low[dim] = attrs.pad_high[dim] = 0;
+      padded_ = padded_ || plans_.back().padded;
+    }
+    const std::vector<TensorType> blocks = local_.types;
+    local_.types[0] = type(local_.operands[0]);
+    LocalResult result;
+    if (padded_) {
+      result.values = {scattered(selected())};
+    } else {
+      result.created = b_.create(local_.op.code, local_.operands, local_.types, local_.attrs);
+      result.values = b_.function().op(result.created).results;
+    }
+    result.values[0] = own_rows(result.values[0], blocks[0]);
+    return result;
+  }
+
+ private:
+  const TensorType& type(ValueId value) { return b_.function().type(value); }
+
+  // The row-major number of each element of the operand's window, -1 beyond the operand: there is
+  // nothing to select.
+  ValueId numbers() {
+    const TensorType shape = type(local_.operands[0]).with_dtype(DType::kS32);
+    ValueId number = b_.reshape(b_.iota({DType::kS32, {shape.num_elements()}}, 0), shape.shape);
+    for (const ExchangedFactor& factor : factors_) {
+      const int64_t dim = factor.operand_dim(0);
+      const size_t f = static_cast<size_t>(&factor - factors_.data());
+      const std::vector<int64_t>& first = plans_[f].first;
+      const std::vector<bool> all(first.size(), true);
+      const ValueId start = rank_scalar(b_, factor.axes, local_.atoms, first, all);
+      const TensorType line{DType::kS32, {shape.dim(dim)}};
+      const ValueId row =
+          b_.binary(OpCode::kAdd, b_.iota(line, 0), b_.broadcast(start, line.shape, {}));
+      const auto rows = site_.fn.type(local_.op.operands[0]).dim(dim);
+      const ValueId inside = b_.binary(
+          OpCode::kAnd, b_.compare(CompareDirection::kGe, row, b_.splat(line, 0)),
+          b_.compare(CompareDirection::kLt, row, b_.splat(line, static_cast<double>(rows))));
+      number = b_.select(b_.broadcast(inside, shape.shape, {dim}), number, b_.splat(shape, -1));
+    }
+    return number;
+  }
+
+  // Per window the number of the element that the op selects, by a reduce window of pairs.
+  ValueId selected() {
+    const ValueId operand = local_.operands[0];
+    const DType dtype = type(operand).dtype;
+    const ValueId none = b_.scalar(DType::kS32, -1);
+    const OpId op = b_.create(OpCode::kReduceWindow,
+                              {operand, numbers(), b_.scalar(dtype, 0), none}, local_.attrs);
+    Function& fn = b_.function();
+    const BlockId region = fn.add_region(op);
+    std::vector<ValueId> args;
+    for (DType d : {dtype, DType::kS32, dtype, DType::kS32}) {
+      args.push_back(fn.add_block_argument(region, {d, {}}));
+    }
+    Builder inner(fn, region);
+    const auto is_element = [&](ValueId number) {
+      return inner.compare(CompareDirection::kGe, number, inner.scalar(DType::kS32, 0));
+    };
+    const ValueId preferred = select_by_op(inner, args[0], args[2]);
+    const ValueId first = inner.select(is_element(args[3]),
+                                       inner.binary(OpCode::kAnd, is_element(args[1]), preferred),
+                                       inner.scalar(DType::kBool, 1));
+    inner.return_op({inner.select(first, args[0], args[2]), inner.select(first, args[1], args[3])});
+    return fn.op(op).results[1];
+  }
+
+  ValueId select_by_op(Builder& inner, ValueId a, ValueId b) {
+    const BlockId select = local_.op.regions[0];
+    ValueMap values{{site_.fn.block(select).args[0], a}, {site_.fn.block(select).args[1], b}};
+    walk(site_.fn, select, [&](OpId id) {
+      for (ValueId operand : site_.fn.op(id).operands) {
+        const Op* def = site_.fn.def(operand);
+        const BlockId home = def != nullptr ? def->block : site_.fn.value(operand).block;
+        if (home != select) values.try_emplace(operand, site_.local(operand));
+      }
+    });
+    return inline_block(site_.fn, select, inner, values)[0];
+  }
+
+  ValueId scattered(ValueId numbers) {
+    const TensorType window = local_.types[0];
+    const int64_t elements = window.num_elements();
+    const int64_t updates = type(numbers).num_elements();
+    const ValueId start = b_.broadcast(local_.operands[2], {elements}, {});
+    const ValueId source = b_.reshape(local_.operands[1], {updates});
+    ScatterAttrs attrs;
+    attrs.inserted_window_dims = attrs.scatter_dims_to_operand_dims = {0};
+    attrs.index_vector_dim = 1;
+    const OpId op =
+        b_.create(OpCode::kScatter, {start, b_.reshape(numbers, {updates, 1}), source}, attrs);
+    site_.copy_region(local_.op.regions[1], b_.function().add_region(op));
+    return b_.reshape(b_.function().op(op).results[0], window.shape);
+  }
+
+  ValueId own_rows(ValueId value, const TensorType& block) {
+    std::vector<ValueId> operands = {value};
+    for (size_t d = 0; d < block.shape.size(); ++d) operands.push_back(b_.scalar(DType::kS32, 0));
+    for (const ExchangedFactor& factor : factors_) {
+      const size_t f = static_cast<size_t>(&factor - factors_.data());
+      const std::vector<bool> all(plans_[f].skip.size(), true);
+      operands[1 + at(factor.operand_dim(0))] =
+          rank_scalar(b_, factor.axes, local_.atoms, plans_[f].skip, all);
+    }
+    return b_.value(OpCode::kDynamicSlice, std::move(operands), DynamicSliceAttrs{block.shape});
+  }
+
+  LocalOp& local_;
+  Builder& b_;
+  const std::vector<ExchangedFactor>& factors_;
+  const ExchangeSite& site_;
+  std::vector<ScatterWindows> plans_;
+  bool padded_ = false;
+};
+
+}  // namespace
+
+LocalResult create_select_and_scatter(LocalOp& local, const std::vector<ExchangedFactor>& factors) {
+  return SelectAndScatter(local, factors).create();
+}
+
+}  // namespace spmd
