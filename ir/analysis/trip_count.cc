@@ -81,8 +81,7 @@ CompareDirection mirrored(CompareDirection direction) {
 }
 
 bool fits(Int value, DType dtype) {
-  const int bits = static_cast<int>(8 * byte_size(dtype));
-  const Int span = Int{1} << (dtype == DType::kS4 || dtype == DType::kU4 ? 4 : bits);
+  const Int span = Int{1} << bit_width(dtype);
   return is_signed_int(dtype) ? value >= -span / 2 && value < span / 2 : value >= 0 && value < span;
 }
 

@@ -80,16 +80,11 @@ class ElementParser {
     put(&value, 1);
   }
 
-  static int bits_of(DType dtype) {
-    if (dtype == DType::kS4 || dtype == DType::kU4) return 4;
-    return static_cast<int>(byte_size(dtype)) * 8;
-  }
-
   void signed_integer(DType dtype) {
     scan_.skip_blanks();
     const size_t start = scan_.position();
     const std::string_view token = scan_.expect_number();
-    const int bits = bits_of(dtype);
+    const int bits = bit_width(dtype);
     int64_t value = 0;
     if (token.starts_with("0x")) {
       const auto pattern = number<uint64_t>(token.substr(2), start, "an integer", 16);
@@ -108,7 +103,7 @@ class ElementParser {
     scan_.skip_blanks();
     const size_t start = scan_.position();
     const std::string_view token = scan_.expect_number();
-    const int bits = bits_of(dtype);
+    const int bits = bit_width(dtype);
     const bool hexadecimal = token.starts_with("0x");
     const auto value = number<uint64_t>(token.substr(hexadecimal ? 2 : 0), start,
                                         "an integer of 0 or more", hexadecimal ? 16 : 10);
@@ -125,8 +120,9 @@ class ElementParser {
     const auto size = static_cast<size_t>(byte_size(dtype));
     if (token.starts_with("0x")) {
       const auto bits = number<uint64_t>(token.substr(2), start, "a bit pattern", 16);
-      if (size < 8 && bits >> (8 * size) != 0) {
-        bad(start, fmt::format("a bit pattern of {} bits", 8 * size));
+      const int width = bit_width(dtype);
+      if (width < 64 && bits >> width != 0) {
+        bad(start, fmt::format("a bit pattern of {} bits", width));
       }
       return put(&bits, size);
     }

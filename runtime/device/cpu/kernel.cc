@@ -19,9 +19,11 @@ int64_t read(const std::byte* data) {
 int64_t read_integer(const std::byte* data, plan::DType dtype) {
   switch (dtype) {
     case plan::BOOL:
+    case plan::U2:
     case plan::U4:
     case plan::U8:
       return read<uint8_t>(data);
+    case plan::S2:
     case plan::S4:
     case plan::S8:
       return read<int8_t>(data);
