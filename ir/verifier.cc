@@ -111,6 +111,8 @@ class FunctionVerifier {
 
   void check_op(OpId id) {
     const Op& op = fn_.op(id);
+    SPMD_CHECK(family_of(op.code) != OpFamily::kExpanded, "{} was not expanded",
+               name_of(op.code));
     for (ValueId operand : op.operands) {
       if (!defined_[index_of(operand)]) fail(id, "an operand is used before it is defined");
     }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/device/cpu/special_loops.h"
 #include "support/error.h"
 #include "support/float_formats.h"
 
@@ -241,12 +242,18 @@ TileLoop TileProgram::find_loop(const plan::Instruction& instruction, LoadContex
     case plan::IS_FINITE:
       if (to == plan::BOOL) loop = table.find(op, lane_of(from));
       break;
+    case plan::COMPLEX:
+    case plan::IMAG:
+    case plan::REAL:
+      break;
     default: {
       bool same = true;
       for (int i = 0; i < instruction.args_size(); ++i) same = same && dtype(i) == to;
       if (same) loop = table.find(op, lane_of(to));
     }
   }
+  const bool alike = instruction.args_size() < 2 || dtype(1) == from;
+  if (!loop && alike) loop = find_special_loop(instruction.op(), lane_of(from), lane_of(to));
   if (!loop)
     throw UserError(context.op, fmt::format("no CPU kernel for {} of {} to {}",
                                             plan::ScalarOp_Name(instruction.op()),
