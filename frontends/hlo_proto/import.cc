@@ -3,6 +3,7 @@
 #include "frontends/hlo_proto/emitter.h"
 #include "frontends/hlo_proto/handlers.h"
 #include "frontends/hlo_proto/signature.h"
+#include "ir/expand.h"
 #include "ir/manual_regions.h"
 #include "ir/verifier.h"
 
@@ -57,6 +58,7 @@ Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source) {
     context.pending.pop_back();
     hlo_proto::fill_private(context, *next);
   }
+  expand_ops(context.module);
   if (context.has_spmd_borders) raise_manual_regions(context.module);
   verify(context.module);
   return std::move(context.module);

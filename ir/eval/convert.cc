@@ -23,7 +23,7 @@ void load(DType dtype, const std::byte* from, double* to, int64_t count) {
 #define SPMD_LOAD(Type, name) \
   case DType::k##Type:        \
     return map<double, uint8_t>(from, to, count, name##_to_float);
-      SPMD_BYTE_FLOATS(SPMD_LOAD)
+    SPMD_BYTE_FLOATS(SPMD_LOAD)
 #undef SPMD_LOAD
     case DType::kF16:
       return map<double, uint16_t>(from, to, count, f16_to_float);

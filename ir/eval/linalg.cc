@@ -68,7 +68,8 @@ void complete(std::vector<Complex>& half, int64_t length) {
   }
   // Frequencies that are their own mirror images have real coefficients.
   line[0] = line[0].real();
-  if (length % 2 == 0) line[static_cast<size_t>(length / 2)] = line[static_cast<size_t>(length / 2)].real();
+  if (length % 2 == 0)
+    line[static_cast<size_t>(length / 2)] = line[static_cast<size_t>(length / 2)].real();
   half = std::move(line);
 }
 

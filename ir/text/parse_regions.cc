@@ -190,9 +190,27 @@ void Parser::parse_custom_call(OpText& op, BlockId block) {
   if (!finish_special_call(op, id, results)) finish(op, id, results);
 }
 
+namespace {
+
+// Checks as jax's test data writes them.
+std::optional<OpCode> check_named(std::string_view target) {
+  for (OpCode code : {OpCode::kCheckAlmostEq, OpCode::kCheckClose, OpCode::kCheckEq}) {
+    if (name_of(code) == target) return code;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 bool Parser::finish_special_call(OpText& op, OpId id, const std::vector<TensorType>& results) {
   const std::string target =
       reader(op.attributes, op.spelling, op.position).string_or("call_target_name", "");
+  if (const auto check = check_named(target)) {
+    op.code = *check;
+    fn_->op(id).code = op.code;
+    finish(op, id, {});
+    return true;
+  }
   if (op.operands.size() != 1 || results.size() != 1) return false;
   // The place of a value in memory is not ours to keep.
   if (target == "annotate_device_placement") {

@@ -9,8 +9,8 @@
 
 namespace spmd::plan {
 
-// Bytes of one stored element; integers of 2 and 4 bits are stored one a byte, complex numbers as (re, im).
-// 0 for INVALID and for numbers that are no DType.
+// Bytes of one stored element; integers of 2 and 4 bits are stored one a byte, complex numbers as
+// (re, im). 0 for INVALID and for numbers that are no DType.
 int64_t byte_size(DType dtype);
 
 // "f32", as in messages.

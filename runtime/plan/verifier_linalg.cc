@@ -37,7 +37,8 @@ void Verifier::cholesky(const Cholesky& step) {
 void Verifier::triangular_solve(const TriangularSolve& step) {
   const Shape a = view(step.a()), b = view(step.b());
   const size_t rank = a.size();
-  expect(rank >= 2 && b.size() == rank && a[rank - 1] == a[rank - 2], "the matrices are not square");
+  expect(rank >= 2 && b.size() == rank && a[rank - 1] == a[rank - 2],
+         "the matrices are not square");
   for (size_t d = 0; d + 2 < rank; ++d) expect(a[d] == b[d], "batches differ");
   expect(b[step.left_side() ? rank - 2 : rank - 1] == a[rank - 1], "matrices do not fit");
   expect(view(step.out()) == b && step.out().dtype() == step.b().dtype() &&

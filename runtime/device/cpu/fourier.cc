@@ -42,9 +42,9 @@ FourierTransform::FourierTransform(int64_t length, bool inverse)
   filter_.assign(static_cast<size_t>(padded), 0);
   for (int64_t k = 0; k < length; ++k) {
     // k * k mod 2 length, without overflow.
-    const auto square = static_cast<int64_t>(static_cast<unsigned __int128>(k) *
-                                             static_cast<unsigned __int128>(k) %
-                                             static_cast<unsigned __int128>(2 * length));
+    const auto square =
+        static_cast<int64_t>(static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(k) %
+                             static_cast<unsigned __int128>(2 * length));
     chirp_.push_back(root(square, 2 * length, inverse));
     filter_[static_cast<size_t>(k)] = std::conj(chirp_.back());
     if (k > 0) filter_[static_cast<size_t>(padded - k)] = std::conj(chirp_.back());

@@ -155,7 +155,7 @@ class FftKernel : public Kernel {
   Iteration batches_;
   Odometer odometer_;
   std::vector<FourierTransform> transforms_;
-  int64_t block_ = 1;              // complex numbers of one transform
+  int64_t block_ = 1;               // complex numbers of one transform
   int64_t line_ = 0, scratch_ = 0;  // places in the workspace
   Complex* work_ = nullptr;
 };
@@ -256,11 +256,10 @@ class TriangularSolveKernel : public Kernel {
   void run(const RunContext& context) override {
     T* a = reinterpret_cast<T*>(context.workspace);
     T* x = a + n_ * n_;
-    const auto triangle =
-        linear_algebra::triangle(a, n_, step_.lower(), step_.unit_diagonal(),
-                                 step_.transpose_a() == plan::TriangularSolve::TRANSPOSE,
-                                 step_.transpose_a() == plan::TriangularSolve::ADJOINT,
-                                 step_.left_side());
+    const auto triangle = linear_algebra::triangle(
+        a, n_, step_.lower(), step_.unit_diagonal(),
+        step_.transpose_a() == plan::TriangularSolve::TRANSPOSE,
+        step_.transpose_a() == plan::TriangularSolve::ADJOINT, step_.left_side());
     odometer_.reset();
     do {
       move_matrix(a_, a_.data(context) + odometer_.offset(0) * a_.element_bytes, a);

@@ -188,10 +188,10 @@ void TileProgram::add(const plan::Instruction& instruction, int32_t reg, LoadCon
   // Places without operand repeat the first one.
   for (int i = 0; i < 3; ++i)
     compiled.args[i] = instruction.args(i < instruction.args_size() ? i : 0);
-  const bool exact = instruction.op() == plan::SELECT || instruction.op() == plan::NOP ||
-                     instruction.op() == plan::MAXIMUM || instruction.op() == plan::MINIMUM ||
-                     (instruction.op() == plan::BITCAST_CONVERT &&
-                      !plan::is_sub_byte_int(instruction.dtype()));
+  const bool exact =
+      instruction.op() == plan::SELECT || instruction.op() == plan::NOP ||
+      instruction.op() == plan::MAXIMUM || instruction.op() == plan::MINIMUM ||
+      (instruction.op() == plan::BITCAST_CONVERT && !plan::is_sub_byte_int(instruction.dtype()));
   if (is_packed(instruction.dtype()) && !exact)
     compiled.round = loops().round[static_cast<int>(packed_of(instruction.dtype()))];
   (uniform ? prologue_ : instructions_).push_back(compiled);

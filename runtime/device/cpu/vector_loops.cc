@@ -54,8 +54,7 @@ const LoopTable& best_of_machine() {
 const LoopTable& loops() {
   static const LoopTable table = [] {
     LoopTable result = best_of_machine();
-#define SPMD_ADD(Type, name) \
-  add_float8<float_to_##name, name##_to_float>(result, Packed::k##Type);
+#define SPMD_ADD(Type, name) add_float8<float_to_##name, name##_to_float>(result, Packed::k##Type);
     SPMD_BYTE_FLOATS(SPMD_ADD)
 #undef SPMD_ADD
     add_integers<int8_t, wrap_s2>(result, Packed::kS2);
