@@ -174,6 +174,8 @@ class Parser {
   void parse_custom_call(OpText& op, BlockId block);
   // Custom calls that stand for something else. True when it has taken care of the op.
   bool finish_special_call(OpText& op, OpId id, const std::vector<TensorType>& results);
+  bool finish_sdy_call(OpText& op, OpId id, const std::string& target,
+                       const std::vector<TensorType>& results);
   void parse_call(OpText& op, BlockId block);
   void parse_composite(OpText& op, BlockId block);
 
