@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <complex>
+#include <cstdint>
+#include <numbers>
 
 namespace spmd::complex_functions {
 
@@ -77,6 +79,25 @@ inline bool less(Wide a, Wide b) {
 }
 inline Wide maximum(Wide a, Wide b) { return less(a, b) ? b : a; }
 inline Wide minimum(Wide a, Wide b) { return less(a, b) ? a : b; }
+
+// exp(2 pi i k / n), for 0 <= k < n; quarters of a turn are exact.
+inline Wide unit_root(int64_t k, int64_t n) {
+  const int64_t quarter = 4 * k / n;  // n is far below 2^60
+  const int64_t rest = 4 * k - quarter * n;
+  const double angle =
+      std::numbers::pi / 2 * (static_cast<double>(rest) / static_cast<double>(n));
+  const double c = std::cos(angle), s = std::sin(angle);
+  switch (quarter) {
+    case 0:
+      return {c, s};
+    case 1:
+      return {-s, c};
+    case 2:
+      return {-c, -s};
+    default:
+      return {s, -c};
+  }
+}
 
 // The function on another precision.
 template <typename T>

@@ -66,7 +66,7 @@ void top_k(Emitter& emitter, const Instruction& instruction, OpCode) {
 }
 
 // The number that a frontend attribute "21 : i64" begins with.
-int64_t number_attribute(Emitter& emitter, const Instruction& instruction, std::string_view key) {
+int64_t number_attribute(Emitter& emitter, const Instruction& instruction, const char* key) {
   const std::string* text = find_attribute(instruction.frontend_attributes(), key);
   int64_t value = 0;
   if (text != nullptr &&

@@ -1,10 +1,10 @@
 // fft, cholesky and triangular_solve, in double precision.
 #include <complex>
-#include <numbers>
 
 #include "ir/eval/elements.h"
 #include "ir/eval/eval.h"
 #include "ir/eval/strided.h"
+#include "support/complex_functions.h"
 #include "support/linear_algebra.h"
 
 namespace spmd::eval {
@@ -19,8 +19,8 @@ void transform(std::vector<Complex>& line, int sign) {
   const auto n = static_cast<int64_t>(line.size());
   std::vector<Complex> roots(line.size()), result(line.size());
   for (int64_t k = 0; k < n; ++k) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-    roots[static_cast<size_t>(k)] = {std::cos(angle), sign * std::sin(angle)};
+    const Complex root = complex_functions::unit_root(k, n);
+    roots[static_cast<size_t>(k)] = sign > 0 ? root : std::conj(root);
   }
   for (int64_t k = 0; k < n; ++k) {
     Complex sum = 0;

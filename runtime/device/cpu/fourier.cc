@@ -1,7 +1,8 @@
 #include "runtime/device/cpu/fourier.h"
 
 #include <algorithm>
-#include <numbers>
+
+#include "support/complex_functions.h"
 
 namespace spmd::cpu {
 namespace {
@@ -20,10 +21,9 @@ std::vector<int64_t> prime_factors(int64_t length) {
   return factors;
 }
 
-// exp(2 pi i k / n).
 Complex root(int64_t k, int64_t n, bool inverse) {
-  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-  return {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
+  const Complex root = complex_functions::unit_root(k, n);
+  return inverse ? root : std::conj(root);
 }
 
 }  // namespace
