@@ -2,6 +2,9 @@
 
 include(GoogleTest)
 
+# Tests compile without optimisation, which halves their time; what they test is optimised.
+set(SPMD_TEST_OPTIONS -O0)
+
 # Linked into every test: GoogleTest with its main(), and SPMD_SOURCE_DIR for test data.
 # spmd_test_programs, the helpers of tests/support, goes only to tests whose layers see ir.
 if(BUILD_TESTING)
@@ -15,6 +18,8 @@ if(BUILD_TESTING)
   if(sources)
     add_library(spmd_test_programs STATIC ${sources})
     target_link_libraries(spmd_test_programs PUBLIC spmd_test_support spmd::ir)
+    target_compile_options(spmd_test_programs PRIVATE ${SPMD_TEST_OPTIONS})
+    spmd_precompile(spmd_test_programs <gtest/gtest.h> "${PROJECT_SOURCE_DIR}/ir/builder.h")
   endif()
 endif()
 
@@ -33,14 +38,21 @@ function(spmd_tests folder)
   if(sources)
     add_executable(test_${name} ${sources})
     target_link_libraries(test_${name} PRIVATE spmd_test_support ${arg_LINK})
+    target_compile_options(test_${name} PRIVATE ${SPMD_TEST_OPTIONS})
+    set(sees_ir FALSE)
     foreach(layer IN LISTS arg_LINK)
       string(REPLACE "spmd::" "spmd_" target "${layer}")
       get_property(visible TARGET ${target} PROPERTY SPMD_VISIBLE)
       if("ir" IN_LIST visible AND TARGET spmd_test_programs)
         target_link_libraries(test_${name} PRIVATE spmd_test_programs)
+        set(sees_ir TRUE)
       endif()
     endforeach()
-    spmd_precompile(test_${name} <gtest/gtest.h>)
+    if(SPMD_PCH AND sees_ir)
+      target_precompile_headers(test_${name} REUSE_FROM spmd_test_programs)
+    else()
+      spmd_precompile(test_${name} <gtest/gtest.h>)
+    endif()
     # PRE_TEST: the cases are listed when ctest runs, not after each link.
     gtest_discover_tests(test_${name} TEST_PREFIX "${label}/" DISCOVERY_MODE PRE_TEST
                          DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 300)

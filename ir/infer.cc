@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "ir/type_format.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -11,35 +12,54 @@ using Types = std::vector<TensorType>;
 
 [[noreturn]] void reject(const std::string& fact) { throw UserError({}, fact); }
 
-void require(bool condition, const std::string& fact) {
-  if (!condition) reject(fact);
+void require(bool condition, const char* fact) {
+  if (!condition) [[unlikely]]
+    reject(fact);
+}
+
+// Formats the fact only when it is needed: this runs for every op that is created or verified.
+template <typename... Args>
+void require(bool condition, fmt::format_string<const Args&...> fact,
+             const Args&... args) requires(sizeof...(Args) > 0) {
+  if (!condition) [[unlikely]]
+    reject(fmt::format(fact, args...));
 }
 
 void require_count(const Types& in, size_t count) {
-  require(in.size() == count, fmt::format("found {} operands, expected {}", in.size(), count));
+  require(in.size() == count, "found {} operands, expected {}", in.size(), count);
 }
 
 void require_same_shape(const TensorType& a, const TensorType& b) {
-  require(a.shape == b.shape,
-          fmt::format("shapes of {} and {} differ", to_string(a), to_string(b)));
+  require(a.shape == b.shape, "shapes of {} and {} differ", a, b);
 }
 
 void require_dim(int64_t dim, int64_t rank, const char* what) {
-  require(dim >= 0 && dim < rank,
-          fmt::format("{} {} is out of range for rank {}", what, dim, rank));
+  require(dim >= 0 && dim < rank, "{} {} is out of range for rank {}", what, dim, rank);
 }
 
 void require_dims(const Dims& dims, int64_t rank, const char* what) {
   std::vector<bool> seen(static_cast<size_t>(rank), false);
   for (int64_t dim : dims) {
     require_dim(dim, rank, what);
-    require(!seen[static_cast<size_t>(dim)], fmt::format("{} {} occurs twice", what, dim));
+    require(!seen[static_cast<size_t>(dim)], "{} {} occurs twice", what, dim);
     seen[static_cast<size_t>(dim)] = true;
   }
 }
 
+// Attributes beyond this belong to no tensor that fits in memory; sums of a few below it do not
+// overflow.
+constexpr int64_t kLargest = kMaxTensorBytes;
+
 int64_t dilated(int64_t size, int64_t dilation) {
-  return size == 0 ? 0 : (size - 1) * dilation + 1;
+  if (size == 0) return 0;
+  require(size - 1 <= kLargest / dilation, "a size of {} dilated by {} is too large", size,
+          dilation);
+  return (size - 1) * dilation + 1;
+}
+
+void require_padding(int64_t low, int64_t high) {
+  require(low >= -kLargest && low <= kLargest && high >= -kLargest && high <= kLargest,
+          "padding of {} and {} is too large", low, high);
 }
 
 // Number of window positions along a dimension.
@@ -47,6 +67,7 @@ int64_t window_positions(int64_t size, int64_t window, int64_t stride, int64_t l
                          int64_t base_dilation, int64_t window_dilation) {
   require(stride > 0 && base_dilation > 0 && window_dilation > 0 && window > 0,
           "window sizes, strides and dilations must be positive");
+  require_padding(low, high);
   const int64_t padded = low + dilated(size, base_dilation) + high;
   const int64_t extent = dilated(window, window_dilation);
   return padded < extent ? 0 : (padded - extent) / stride + 1;
@@ -88,32 +109,6 @@ TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
       require(in[0] == in[1] && (in[0].dtype == DType::kF32 || in[0].dtype == DType::kF64),
               "complex needs two operands of one type, of element type f32 or f64");
       return in[0].with_dtype(in[0].dtype == DType::kF32 ? DType::kC64 : DType::kC128);
-    case OpCode::kPolygamma:
-    case OpCode::kZeta:
-      require_count(in, 2);
-      require(in[0] == in[1] && is_float(in[0].dtype), "expected two floats of one type");
-      return in[0];
-    case OpCode::kBesselI1e:
-    case OpCode::kDigamma:
-    case OpCode::kErf:
-    case OpCode::kErfInv:
-    case OpCode::kErfc:
-    case OpCode::kLgamma:
-      require_count(in, 1);
-      require(is_float(in[0].dtype), fmt::format("expected floats, found {}", to_string(in[0])));
-      return in[0];
-    case OpCode::kAcos:
-    case OpCode::kAcosh:
-    case OpCode::kAsin:
-    case OpCode::kAsinh:
-    case OpCode::kAtan:
-    case OpCode::kAtanh:
-    case OpCode::kCosh:
-    case OpCode::kSinh:
-      require_count(in, 1);
-      require(is_float(in[0].dtype) || is_complex(in[0].dtype),
-              fmt::format("expected floats or complex numbers, found {}", to_string(in[0])));
-      return in[0];
     case OpCode::kAdd:
     case OpCode::kAnd:
     case OpCode::kAtan2:
@@ -122,6 +117,7 @@ TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
     case OpCode::kMinimum:
     case OpCode::kMultiply:
     case OpCode::kOr:
+    case OpCode::kPolygamma:
     case OpCode::kPower:
     case OpCode::kRemainder:
     case OpCode::kShiftLeft:
@@ -129,9 +125,9 @@ TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
     case OpCode::kShiftRightLogical:
     case OpCode::kSubtract:
     case OpCode::kXor:
+    case OpCode::kZeta:
       require_count(in, 2);
-      require(in[0] == in[1],
-              fmt::format("operand types {} and {} differ", to_string(in[0]), to_string(in[1])));
+      require(in[0] == in[1], "operand types {} and {} differ", in[0], in[1]);
       return in[0];
     default:
       require_count(in, 1);
@@ -149,10 +145,11 @@ TensorType infer_concatenate(const Types& in, const ConcatenateAttrs& attrs) {
             "concatenate of different ranks or element types");
     for (size_t d = 0; d < result.shape.size(); ++d) {
       require(d == at || in[i].shape[d] == result.shape[d],
-              fmt::format("concatenate of {} and {} along dimension {}", to_string(in[0]),
-                          to_string(in[i]), attrs.dim));
+              "concatenate of {} and {} along dimension {}", in[0], in[i], attrs.dim);
     }
     result.shape[at] += in[i].shape[at];
+    require(result.shape[at] <= kLargest, "concatenate to a size of {}, which is too large",
+            result.shape[at]);
   }
   return result;
 }
@@ -164,10 +161,11 @@ TensorType infer_pad(const Types& in, const PadAttrs& attrs) {
   require(attrs.low.size() == rank && attrs.high.size() == rank && attrs.interior.size() == rank,
           "pad needs one low, high and interior per dimension");
   for (size_t i = 0; i < rank; ++i) {
-    require(attrs.interior[i] >= 0, "interior padding is negative");
-    const int64_t size = result.shape[i];
+    require(attrs.interior[i] >= 0 && attrs.interior[i] < kLargest,
+            "interior padding of {} is negative or too large", attrs.interior[i]);
+    require_padding(attrs.low[i], attrs.high[i]);
     result.shape[i] =
-        attrs.low[i] + attrs.high[i] + size + (size > 0 ? (size - 1) * attrs.interior[i] : 0);
+        attrs.low[i] + dilated(result.shape[i], attrs.interior[i] + 1) + attrs.high[i];
     require(result.shape[i] >= 0, "pad to a negative size");
   }
   return result;
@@ -182,9 +180,8 @@ TensorType infer_slice(const Types& in, const SliceAttrs& attrs) {
   for (size_t i = 0; i < rank; ++i) {
     const int64_t start = attrs.start[i], limit = attrs.limit[i], stride = attrs.stride[i];
     require(start >= 0 && start <= limit && limit <= result.shape[i] && stride > 0,
-            fmt::format("slice [{}:{}:{}] does not fit dimension {} of {}", start, limit, stride, i,
-                        to_string(in[0])));
-    result.shape[i] = (limit - start + stride - 1) / stride;
+            "slice [{}:{}:{}] does not fit dimension {} of {}", start, limit, stride, i, in[0]);
+    result.shape[i] = limit == start ? 0 : (limit - start - 1) / stride + 1;
   }
   return result;
 }
@@ -216,8 +213,8 @@ TensorType infer_dot(const Types& in, const DotAttrs& attrs) {
   const Dims rhs_used = side(rhs, attrs.rhs_batch, attrs.rhs_contracting);
   for (size_t i = 0; i < lhs_used.size(); ++i) {
     require(lhs.dim(lhs_used[i]) == rhs.dim(rhs_used[i]),
-            fmt::format("dot dimension {} of {} and {} of {} differ in size", lhs_used[i],
-                        to_string(lhs), rhs_used[i], to_string(rhs)));
+            "dot dimension {} of {} and {} of {} differ in size", lhs_used[i], lhs, rhs_used[i],
+            rhs);
   }
   TensorType result{lhs.dtype, {}};
   for (int64_t dim : attrs.lhs_batch) result.shape.push_back(lhs.dim(dim));
@@ -240,18 +237,15 @@ TensorType infer_fft(const Types& in, const FftAttrs& attrs) {
   const size_t rank = result.shape.size(), count = attrs.length.size();
   require(real_input ? in[0].dtype == DType::kF32 || in[0].dtype == DType::kF64
                      : is_complex(in[0].dtype),
-          fmt::format("{} cannot be transformed: RFFT takes f32 or f64, the others complex numbers",
-                      to_string(in[0])));
+          "{} cannot be transformed: RFFT takes f32 or f64, the others complex numbers", in[0]);
   require(count >= 1 && count <= 3 && count <= rank,
-          fmt::format("{} lengths for {}, expected 1 to 3 and no more than dimensions", count,
-                      to_string(in[0])));
+          "{} lengths for {}, expected 1 to 3 and no more than dimensions", count, in[0]);
   for (size_t i = 0; i < count; ++i) {
     const bool halved = attrs.kind == FftKind::kIrfft && i + 1 == count;
     const int64_t expected = halved ? attrs.length[i] / 2 + 1 : attrs.length[i];
     int64_t& size = result.shape[rank - count + i];
     require(size == expected || (halved && attrs.length[i] == 0 && size == 0),
-            fmt::format("length {} does not fit dimension {} of {}", attrs.length[i],
-                        rank - count + i, to_string(in[0])));
+            "length {} does not fit dimension {} of {}", attrs.length[i], rank - count + i, in[0]);
     size = attrs.length[i];
   }
   if (real_input) {
@@ -266,9 +260,9 @@ TensorType infer_fft(const Types& in, const FftAttrs& attrs) {
 int64_t require_square(const TensorType& type) {
   const size_t rank = type.shape.size();
   require(rank >= 2 && type.shape[rank - 1] == type.shape[rank - 2],
-          fmt::format("{} does not hold square matrices", to_string(type)));
+          "{} does not hold square matrices", type);
   require(is_float(type.dtype) || is_complex(type.dtype),
-          fmt::format("expected floats or complex numbers, found {}", to_string(type)));
+          "expected floats or complex numbers, found {}", type);
   return type.shape.back();
 }
 
@@ -283,10 +277,11 @@ TensorType infer_linalg(OpCode code, const Types& in, const Attrs& attrs) {
   const TensorType &a = in[0], &b = in[1];
   const int64_t size = require_square(a);
   const size_t rank = a.shape.size();
-  require(a.dtype == b.dtype && b.shape.size() == rank &&
-              std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin()) &&
-              b.shape[std::get<TriangularSolveAttrs>(attrs).left_side ? rank - 2 : rank - 1] == size,
-          fmt::format("{} does not fit {}", to_string(b), to_string(a)));
+  require(
+      a.dtype == b.dtype && b.shape.size() == rank &&
+          std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin()) &&
+          b.shape[std::get<TriangularSolveAttrs>(attrs).left_side ? rank - 2 : rank - 1] == size,
+      "{} does not fit {}", b, a);
   return b;
 }
 
@@ -311,12 +306,12 @@ TensorType infer_convolution(const Types& in, const ConvolutionAttrs& a) {
   check(a.output_batch, a.output_feature, a.output_spatial);
   require(a.feature_group_count > 0 && a.batch_group_count > 0 &&
               input.dim(a.input_batch) % a.batch_group_count == 0 &&
-              input.dim(a.input_feature) ==
-                  kernel.dim(a.kernel_input_feature) * a.feature_group_count &&
+              input.dim(a.input_feature) % a.feature_group_count == 0 &&
+              input.dim(a.input_feature) / a.feature_group_count ==
+                  kernel.dim(a.kernel_input_feature) &&
               kernel.dim(a.kernel_output_feature) % a.feature_group_count == 0 &&
               kernel.dim(a.kernel_output_feature) % a.batch_group_count == 0,
-          fmt::format("feature or batch groups do not divide {} by {}", to_string(input),
-                      to_string(kernel)));
+          "feature or batch groups do not divide {} by {}", input, kernel);
   TensorType result = input;
   const auto set = [&](int64_t dim, int64_t size) {
     result.shape[static_cast<size_t>(dim)] = size;
@@ -357,20 +352,32 @@ void require_window(const WindowAttrs& w, size_t rank) {
   }
 }
 
+// One entry per window.
+Dims window_shape(const TensorType& in, const WindowAttrs& w) {
+  require_window(w, in.shape.size());
+  Dims shape = in.shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    shape[d] = window_positions(in.shape[d], w.size[d], w.stride[d], w.pad_low[d], w.pad_high[d],
+                                w.base_dilation[d], w.window_dilation[d]);
+  }
+  return shape;
+}
+
 Types infer_reduce_window(const Types& in, const WindowAttrs& w) {
   require(!in.empty() && in.size() % 2 == 0, "reduce_window needs one initial value per operand");
   Types results;
   for (size_t i = 0; i < in.size() / 2; ++i) {
     require_same_shape(in[0], in[i]);
-    require_window(w, in[i].shape.size());
-    TensorType result = in[i];
-    for (size_t d = 0; d < result.shape.size(); ++d) {
-      result.shape[d] = window_positions(in[i].shape[d], w.size[d], w.stride[d], w.pad_low[d],
-                                         w.pad_high[d], w.base_dilation[d], w.window_dilation[d]);
-    }
-    results.push_back(std::move(result));
+    results.push_back(in[i].with_shape(window_shape(in[i], w)));
   }
   return results;
+}
+
+TensorType infer_select_and_scatter(const Types& in, const WindowAttrs& w) {
+  require_count(in, 3);
+  const TensorType source = in[1].with_shape(window_shape(in[0], w));
+  require(in[1] == source, "the source is {}, expected {}", in[1], source);
+  return in[0];
 }
 
 // Sizes of the dimensions of `indices` other than the one that holds index vectors.
@@ -387,8 +394,8 @@ void require_index_vectors(const TensorType& indices, int64_t index_vector_dim, 
   require(index_vector_dim >= 0 && index_vector_dim <= indices.rank(),
           "index_vector_dim is out of range");
   const int64_t found = index_vector_dim == indices.rank() ? 1 : indices.dim(index_vector_dim);
-  require(found == static_cast<int64_t>(components),
-          fmt::format("index vectors of {} components, expected {}", found, components));
+  require(found == static_cast<int64_t>(components), "index vectors of {} components, expected {}",
+          found, components);
 }
 
 TensorType infer_gather(const Types& in, const GatherAttrs& a) {
@@ -462,8 +469,7 @@ Types infer_scatter(const Types& in, const ScatterAttrs& a) {
   const Dims batch = index_batch(indices, a.index_vector_dim);
   require(a.update_window_dims.size() + gone.size() == operand.shape.size() &&
               a.update_window_dims.size() + batch.size() == updates.shape.size(),
-          fmt::format("dimension numbers do not fit {} and updates {}", to_string(operand),
-                      to_string(updates)));
+          "dimension numbers do not fit {} and updates {}", operand, updates);
   size_t next_batch = 0, next_window = 0;
   for (int64_t d = 0; d < updates.rank(); ++d) {
     const auto& window = a.update_window_dims;
@@ -492,9 +498,8 @@ Types infer_indexing(OpCode code, const Types& in, const Attrs& attrs) {
           !in.empty() && in.size() == in[0].shape.size() + 1 && sizes.size() == in[0].shape.size(),
           "dynamic_slice needs one start index and size per dimension");
       for (size_t i = 0; i < sizes.size(); ++i) {
-        require(
-            sizes[i] >= 0 && sizes[i] <= in[0].shape[i],
-            fmt::format("size {} does not fit dimension {} of {}", sizes[i], i, to_string(in[0])));
+        require(sizes[i] >= 0 && sizes[i] <= in[0].shape[i],
+                "size {} does not fit dimension {} of {}", sizes[i], i, in[0]);
       }
       return {in[0].with_shape(sizes)};
     }
@@ -611,9 +616,7 @@ std::vector<TensorType> infer_types(const Function& fn, OpCode code,
       if (code == OpCode::kReduceWindow) {
         return infer_reduce_window(in, std::get<WindowAttrs>(attrs));
       }
-      require_count(in, 3);
-      require_window(std::get<WindowAttrs>(attrs), in[0].shape.size());
-      return {in[0]};
+      return {infer_select_and_scatter(in, std::get<WindowAttrs>(attrs))};
     case OpFamily::kOrdering:
       return infer_ordering(code, in, attrs);
     case OpFamily::kRandom:

@@ -11,7 +11,7 @@ namespace spmd {
 
 using Dims = std::vector<int64_t>;
 
-// A size not known at compile time. No pass accepts it yet; readers and the schema do.
+// A size not known at compile time. Types and the schema have room for it; verify() refuses it.
 inline constexpr int64_t kDynamic = -1;
 
 struct TensorType {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "collectives/comm/bytes.h"
 #include "support/error.h"
 
 namespace spmd::comm {
@@ -145,7 +145,7 @@ void LocalHub::time_out(const LocalGroup& group, int rank, const char* collectiv
       fmt::format("rank {}", rank),
       fmt::format("waited {:.3g} s in {} of {} for rank{}",
                   static_cast<double>(options_.timeout.count()) / 1e3, collective, op, missing),
-      "that rank hangs or is much slower; if it is only slow, raise the timeout");
+      "that rank hangs or is much slower: look at its process, and at the load of its machine");
   // Whoever comes late must not find this rank's memory gone.
   message_ = error.what();
   failed_rank_ = rank;
@@ -154,15 +154,6 @@ void LocalHub::time_out(const LocalGroup& group, int rank, const char* collectiv
 }
 
 namespace {
-
-std::byte* at(void* base, int64_t offset) { return static_cast<std::byte*>(base) + offset; }
-const std::byte* at(const void* base, int64_t offset) {
-  return static_cast<const std::byte*>(base) + offset;
-}
-
-void copy_bytes(void* to, const void* from, int64_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
-}
 
 class LocalCommunicator : public Communicator {
  public:

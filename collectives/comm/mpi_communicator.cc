@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <thread>
 
+#include "collectives/comm/bytes.h"
 #include "support/error.h"
 
 namespace spmd::comm {
@@ -31,15 +31,6 @@ void check(int code, const char* call) {
   int length = 0;
   MPI_Error_string(code, text, &length);
   throw UserError("mpi", fmt::format("{} failed: {}", call, std::string(text, text + length)));
-}
-
-std::byte* at(void* base, int64_t offset) { return static_cast<std::byte*>(base) + offset; }
-const std::byte* at(const void* base, int64_t offset) {
-  return static_cast<const std::byte*>(base) + offset;
-}
-
-void copy_bytes(void* to, const void* from, int64_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 struct MpiGroup : Group {
@@ -103,7 +94,7 @@ class Messages {
         fmt::format("rank {}", rank),
         fmt::format("waited {:.3g} s in {} of {} for rank{}",
                     static_cast<double>(timeout_.count()) / 1e3, collective, op, missing),
-        "that rank hangs or is much slower; if it is only slow, raise the timeout");
+        "that rank hangs or is much slower: look at its process, and at the load of its machine");
   }
 
   MPI_Comm comm_;

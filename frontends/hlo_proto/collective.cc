@@ -113,17 +113,18 @@ void partition_id(Emitter& emitter, const Instruction& instruction, OpCode code)
   emitter.create(instruction, code, {});
 }
 
-constexpr Handler kHandlers[] = {
-    {"all-gather", all_gather, OpCode::kAllGather},
-    {"all-reduce", reducing, OpCode::kAllReduce},
-    {"all-to-all", all_to_all, OpCode::kAllToAll},
-    {"collective-permute", collective_permute, OpCode::kCollectivePermute},
-    {"partition-id", partition_id, OpCode::kPartitionId},
-    {"reduce-scatter", reducing, OpCode::kReduceScatter},
-};
-
 }  // namespace
 
-std::span<const Handler> collective_handlers() { return kHandlers; }
+std::span<const Handler> collective_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"all-gather", all_gather, OpCode::kAllGather},
+      {"all-reduce", reducing, OpCode::kAllReduce},
+      {"all-to-all", all_to_all, OpCode::kAllToAll},
+      {"collective-permute", collective_permute, OpCode::kCollectivePermute},
+      {"partition-id", partition_id, OpCode::kPartitionId},
+      {"reduce-scatter", reducing, OpCode::kReduceScatter},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -18,12 +18,13 @@ void dot(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, {emitter.operand(0), emitter.operand(1)}, std::move(attrs));
 }
 
-constexpr Handler kHandlers[] = {
-    {"dot", dot, OpCode::kDotGeneral},
-};
-
 }  // namespace
 
-std::span<const Handler> contraction_handlers() { return kHandlers; }
+std::span<const Handler> contraction_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"dot", dot, OpCode::kDotGeneral},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -77,19 +77,20 @@ void parameter(Emitter&, const Instruction&, OpCode) {
   SPMD_UNREACHABLE("a parameter is not emitted");
 }
 
-constexpr Handler kHandlers[] = {
-    {"call", call, OpCode::kCall},
-    {"conditional", conditional},
-    {"custom-call", custom_call},
-    {"get-tuple-element", get_tuple_element},
-    {"opt-barrier", optimization_barrier, OpCode::kOptimizationBarrier},
-    {"parameter", parameter},
-    {"tuple", tuple},
-    {"while", while_loop, OpCode::kWhile},
-};
-
 }  // namespace
 
-std::span<const Handler> control_flow_handlers() { return kHandlers; }
+std::span<const Handler> control_flow_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"call", call, OpCode::kCall},
+      {"conditional", conditional},
+      {"custom-call", custom_call},
+      {"get-tuple-element", get_tuple_element},
+      {"opt-barrier", optimization_barrier, OpCode::kOptimizationBarrier},
+      {"parameter", parameter},
+      {"tuple", tuple},
+      {"while", while_loop, OpCode::kWhile},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -39,12 +39,13 @@ void convolution(Emitter& emitter, const Instruction& instruction, OpCode code) 
   emitter.create(instruction, code, {emitter.operand(0), emitter.operand(1)}, std::move(attrs));
 }
 
-constexpr Handler kHandlers[] = {
-    {"convolution", convolution, OpCode::kConvolution},
-};
-
 }  // namespace
 
-std::span<const Handler> convolution_handlers() { return kHandlers; }
+std::span<const Handler> convolution_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"convolution", convolution, OpCode::kConvolution},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -95,20 +95,21 @@ void unary(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, {emitter.operand(0)});
 }
 
-constexpr Handler kHandlers[] = {
-    {"Sharding", sharding},
-    {"TopK", top_k},
-    {"annotate_device_placement", pass_through},
-    {"chlo.top_k", top_k},
-    {"mhlo.erf", unary, OpCode::kErf},
-    {"mhlo.topk", top_k},
-    {"xla.sdy.FuncResultSharding", pass_through},
-    {"xla.sdy.PropagationBarrier", propagation_barrier, OpCode::kPropagationBarrier},
-    {"xla.sdy.ShardingGroup", sharding_group},
-};
-
 }  // namespace
 
-std::span<const Handler> custom_call_handlers() { return kHandlers; }
+std::span<const Handler> custom_call_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"Sharding", sharding},
+      {"TopK", top_k},
+      {"annotate_device_placement", pass_through},
+      {"chlo.top_k", top_k},
+      {"mhlo.erf", unary, OpCode::kErf},
+      {"mhlo.topk", top_k},
+      {"xla.sdy.FuncResultSharding", pass_through},
+      {"xla.sdy.PropagationBarrier", propagation_barrier, OpCode::kPropagationBarrier},
+      {"xla.sdy.ShardingGroup", sharding_group},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -33,20 +33,21 @@ void rng(Emitter& emitter, const Instruction& instruction, OpCode code) {
                  RngAttrs{normal ? RngDistribution::kNormal : RngDistribution::kUniform});
 }
 
-constexpr Handler kHandlers[] = {
-    {"after-all", plain, OpCode::kAfterAll},
-    {"batch-norm-grad", batch_norm, OpCode::kBatchNormGrad},
-    {"batch-norm-inference", batch_norm, OpCode::kBatchNormInference},
-    {"batch-norm-training", batch_norm, OpCode::kBatchNormTraining},
-    {"collective-broadcast", collective_broadcast, OpCode::kCollectiveBroadcast},
-    {"get-dimension-size", dimension, OpCode::kGetDimensionSize},
-    {"replica-id", plain, OpCode::kReplicaId},
-    {"rng", rng, OpCode::kRng},
-    {"set-dimension-size", dimension, OpCode::kSetDimensionSize},
-};
-
 }  // namespace
 
-std::span<const Handler> expanded_handlers() { return kHandlers; }
+std::span<const Handler> expanded_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"after-all", plain, OpCode::kAfterAll},
+      {"batch-norm-grad", batch_norm, OpCode::kBatchNormGrad},
+      {"batch-norm-inference", batch_norm, OpCode::kBatchNormInference},
+      {"batch-norm-training", batch_norm, OpCode::kBatchNormTraining},
+      {"collective-broadcast", collective_broadcast, OpCode::kCollectiveBroadcast},
+      {"get-dimension-size", dimension, OpCode::kGetDimensionSize},
+      {"replica-id", plain, OpCode::kReplicaId},
+      {"rng", rng, OpCode::kRng},
+      {"set-dimension-size", dimension, OpCode::kSetDimensionSize},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -75,15 +75,16 @@ void scatter(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.add_region(op, update);
 }
 
-constexpr Handler kHandlers[] = {
-    {"dynamic-slice", dynamic_slice, OpCode::kDynamicSlice},
-    {"dynamic-update-slice", dynamic_update_slice, OpCode::kDynamicUpdateSlice},
-    {"gather", gather, OpCode::kGather},
-    {"scatter", scatter, OpCode::kScatter},
-};
-
 }  // namespace
 
-std::span<const Handler> indexing_handlers() { return kHandlers; }
+std::span<const Handler> indexing_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"dynamic-slice", dynamic_slice, OpCode::kDynamicSlice},
+      {"dynamic-update-slice", dynamic_update_slice, OpCode::kDynamicUpdateSlice},
+      {"gather", gather, OpCode::kGather},
+      {"scatter", scatter, OpCode::kScatter},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

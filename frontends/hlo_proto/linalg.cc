@@ -7,10 +7,9 @@ namespace {
 void fft(Emitter& emitter, const Instruction& instruction, OpCode code) {
   const int kind = instruction.fft_type();
   emitter.require(instruction, kind >= hlo::FFT && kind <= hlo::IRFFT, "is of an unknown kind");
-  emitter.create(
-      instruction, code, {emitter.operand(0)},
-      FftAttrs{static_cast<FftKind>(kind),
-               {instruction.fft_length().begin(), instruction.fft_length().end()}});
+  emitter.create(instruction, code, {emitter.operand(0)},
+                 FftAttrs{static_cast<FftKind>(kind),
+                          {instruction.fft_length().begin(), instruction.fft_length().end()}});
 }
 
 void cholesky(Emitter& emitter, const Instruction& instruction, OpCode code) {
@@ -36,14 +35,15 @@ void triangular_solve(Emitter& emitter, const Instruction& instruction, OpCode c
   emitter.create(instruction, code, {emitter.operand(0), emitter.operand(1)}, attrs);
 }
 
-constexpr Handler kHandlers[] = {
-    {"cholesky", cholesky, OpCode::kCholesky},
-    {"fft", fft, OpCode::kFft},
-    {"triangular-solve", triangular_solve, OpCode::kTriangularSolve},
-};
-
 }  // namespace
 
-std::span<const Handler> linalg_handlers() { return kHandlers; }
+std::span<const Handler> linalg_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"cholesky", cholesky, OpCode::kCholesky},
+      {"fft", fft, OpCode::kFft},
+      {"triangular-solve", triangular_solve, OpCode::kTriangularSolve},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

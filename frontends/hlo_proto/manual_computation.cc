@@ -152,16 +152,17 @@ void spmd_border(Emitter& emitter, const Instruction& instruction, OpCode code) 
   context.has_spmd_borders = true;
 }
 
-constexpr Handler kHandlers[] = {
-    {"SPMDFullToShardShape", spmd_border, OpCode::kCustomCall},
-    {"SPMDShardToFullShape", spmd_border, OpCode::kCustomCall},
-    {kGlobalToLocal, global_to_local},
-    {kLocalToGlobal, local_to_global, OpCode::kManualComputation},
-};
-
 }  // namespace
 
-std::span<const Handler> manual_handlers() { return kHandlers; }
+std::span<const Handler> manual_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"SPMDFullToShardShape", spmd_border, OpCode::kCustomCall},
+      {"SPMDShardToFullShape", spmd_border, OpCode::kCustomCall},
+      {kGlobalToLocal, global_to_local},
+      {kLocalToGlobal, local_to_global, OpCode::kManualComputation},
+  };
+  return kHandlers;
+}
 
 bool is_manual_body(Emitter& emitter, const Instruction& call) {
   if (call.operand_ids_size() == 0) {

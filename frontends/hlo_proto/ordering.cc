@@ -20,11 +20,6 @@ void top_k(Emitter& emitter, const Instruction& instruction, OpCode) {
   emit_top_k(emitter, instruction, instruction.k(), instruction.largest());
 }
 
-constexpr Handler kHandlers[] = {
-    {"sort", sort, OpCode::kSort},
-    {"topk", top_k, OpCode::kTopK},
-};
-
 }  // namespace
 
 void emit_top_k(Emitter& emitter, const Instruction& instruction, int64_t k, bool largest) {
@@ -35,6 +30,12 @@ void emit_top_k(Emitter& emitter, const Instruction& instruction, int64_t k, boo
   emitter.create(instruction, OpCode::kTopK, {emitter.operand(0)}, TopKAttrs{k});
 }
 
-std::span<const Handler> ordering_handlers() { return kHandlers; }
+std::span<const Handler> ordering_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"sort", sort, OpCode::kSort},
+      {"topk", top_k, OpCode::kTopK},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

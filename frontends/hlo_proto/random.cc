@@ -20,12 +20,13 @@ void rng_bit_generator(Emitter& emitter, const Instruction& instruction, OpCode 
                  RngBitGeneratorAttrs{algorithm_of(instruction.rng_algorithm())});
 }
 
-constexpr Handler kHandlers[] = {
-    {"rng-bit-generator", rng_bit_generator, OpCode::kRngBitGenerator},
-};
-
 }  // namespace
 
-std::span<const Handler> random_handlers() { return kHandlers; }
+std::span<const Handler> random_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"rng-bit-generator", rng_bit_generator, OpCode::kRngBitGenerator},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -12,12 +12,13 @@ void reduce(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.add_region(op, reducer);
 }
 
-constexpr Handler kHandlers[] = {
-    {"reduce", reduce, OpCode::kReduce},
-};
-
 }  // namespace
 
-std::span<const Handler> reduction_handlers() { return kHandlers; }
+std::span<const Handler> reduction_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"reduce", reduce, OpCode::kReduce},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -87,22 +87,23 @@ void transpose(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, {emitter.operand(0)}, TransposeAttrs{dims_of(instruction)});
 }
 
-constexpr Handler kHandlers[] = {
-    {"bitcast-convert", plain, OpCode::kBitcastConvert},
-    {"broadcast", broadcast, OpCode::kBroadcastInDim},
-    {"concatenate", concatenate, OpCode::kConcatenate},
-    {"constant", constant, OpCode::kConstant},
-    {"copy", copy},
-    {"iota", iota, OpCode::kIota},
-    {"pad", pad, OpCode::kPad},
-    {"reshape", reshape, OpCode::kReshape},
-    {"reverse", reverse, OpCode::kReverse},
-    {"slice", slice, OpCode::kSlice},
-    {"transpose", transpose, OpCode::kTranspose},
-};
-
 }  // namespace
 
-std::span<const Handler> shape_handlers() { return kHandlers; }
+std::span<const Handler> shape_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"bitcast-convert", plain, OpCode::kBitcastConvert},
+      {"broadcast", broadcast, OpCode::kBroadcastInDim},
+      {"concatenate", concatenate, OpCode::kConcatenate},
+      {"constant", constant, OpCode::kConstant},
+      {"copy", copy},
+      {"iota", iota, OpCode::kIota},
+      {"pad", pad, OpCode::kPad},
+      {"reshape", reshape, OpCode::kReshape},
+      {"reverse", reverse, OpCode::kReverse},
+      {"slice", slice, OpCode::kSlice},
+      {"transpose", transpose, OpCode::kTranspose},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

@@ -29,13 +29,14 @@ void windowed(Emitter& emitter, const Instruction& instruction, OpCode code) {
   }
 }
 
-constexpr Handler kHandlers[] = {
-    {"reduce-window", windowed, OpCode::kReduceWindow},
-    {"select-and-scatter", windowed, OpCode::kSelectAndScatter},
-};
-
 }  // namespace
 
-std::span<const Handler> window_handlers() { return kHandlers; }
+std::span<const Handler> window_handlers() {
+  static constexpr Handler kHandlers[] = {
+      {"reduce-window", windowed, OpCode::kReduceWindow},
+      {"select-and-scatter", windowed, OpCode::kSelectAndScatter},
+  };
+  return kHandlers;
+}
 
 }  // namespace spmd::hlo_proto

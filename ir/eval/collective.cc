@@ -9,8 +9,6 @@
 namespace spmd::eval {
 namespace {
 
-size_t at(int64_t index) { return static_cast<size_t>(index); }
-
 // One value per group, given to each member.
 PerRank spread(const RankGroups& groups, Literals by_group, int64_t ranks) {
   if (groups.size() == 1) return by_group;

@@ -8,8 +8,6 @@
 namespace spmd::eval {
 namespace {
 
-size_t at(int64_t dim) { return static_cast<size_t>(dim); }
-
 // The dimensions that are in neither list.
 Dims free_dims(size_t rank, const Dims& batch, const Dims& contracting) {
   std::vector<bool> used(rank, false);

@@ -8,8 +8,6 @@
 namespace spmd::eval {
 namespace {
 
-size_t at(int64_t dim) { return static_cast<size_t>(dim); }
-
 // A copy with the dimensions in another order.
 Literal reordered(const Literal& x, const Dims& order) {
   const View dense = view_of(x);

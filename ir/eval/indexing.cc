@@ -10,8 +10,6 @@
 namespace spmd::eval {
 namespace {
 
-size_t at(int64_t dim) { return static_cast<size_t>(dim); }
-
 bool contains(const Dims& dims, int64_t dim) {
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }

@@ -8,8 +8,6 @@
 namespace spmd::eval {
 namespace {
 
-size_t at(int64_t dim) { return static_cast<size_t>(dim); }
-
 Literal splat_as(const Literal& literal, const TensorType& type) {
   return Literal::splat(type, static_cast<const void*>(literal.data()));
 }

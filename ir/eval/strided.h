@@ -8,6 +8,9 @@
 
 namespace spmd::eval {
 
+// A dimension or position as an index into a container; never negative.
+inline size_t at(int64_t index) { return static_cast<size_t>(index); }
+
 // Where elements lie in a buffer, in elements: an offset, and a stride per dimension that may be
 // zero (repeat) or negative.
 struct View {

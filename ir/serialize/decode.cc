@@ -23,8 +23,7 @@ AxisList decode(const DecodeContext& context,
     }
     const int64_t full = context.mesh.axis_size(ref.axis);
     const bool whole = ref.size == 0 && ref.pre == 1;
-    if (!whole &&
-        (ref.pre < 1 || ref.size < 2 || full % ref.pre != 0 || full / ref.pre % ref.size != 0)) {
+    if (!whole && (ref.size < 2 || !is_factor(ref.pre, ref.size, full))) {
       context.fail(fmt::format("({}){} of a mesh axis of size {}", ref.pre, ref.size, full));
     }
     list.push_back(ref);

@@ -28,7 +28,7 @@ AxisList Parser::parse_mesh_axes(const AttributeReader& from, const Attribute& a
     if (sub.size() == 2) {
       ref.pre = sub[0];
       ref.size = sub[1];
-      if (ref.pre < 1 || ref.size < 2 || full % ref.pre != 0 || full / ref.pre % ref.size != 0) {
+      if (ref.size < 2 || !is_factor(ref.pre, ref.size, full)) {
         axis.fail(axis.get("sub_axis_info"), "sub_axis_info",
                   fmt::format("a factor of an axis of size {}", full));
       }

@@ -378,9 +378,9 @@ Attrs Parser::attributes_of(const OpText& op, OpId id) {
     case OpCode::kScatter:
       return scatter(from);
     case OpCode::kSort: {
-      // -1, the default, is the last dimension.
+      // Negative ones count from the last, which is the default.
       int64_t dim = from.integer_or("dimension", -1);
-      if (dim == -1 && !op.operands.empty()) dim = fn_->type(op.operands[0]).rank() - 1;
+      if (dim < 0 && !op.operands.empty()) dim += fn_->type(op.operands[0]).rank();
       return SortAttrs{dim, from.boolean_or("is_stable", false)};
     }
     case OpCode::kTopK:

@@ -46,13 +46,13 @@ constexpr Keyword kKeywords[] = {
     {OpCode::kDotGeneral, "algorithm", "algorithm"},
 };
 
-NamedAttribute& add(Dict& dict, std::string_view name) {
+NamedAttribute& add_named(Dict& dict, std::string_view name) {
   dict.push_back({std::string(name), {}});
   return dict.back();
 }
 
 void add_integers(Dict& dict, std::string_view name, std::vector<int64_t> values, size_t position) {
-  Attribute& value = add(dict, name).value;
+  Attribute& value = add_named(dict, name).value;
   value.kind = Kind::kIntegers;
   value.integers = std::move(values);
   value.position = position;
@@ -148,12 +148,12 @@ void Parser::parse_keyword(OpText& op) {
   }
   if (attribute == "algorithm" && scan_.peek("<")) {
     scan_.expect("<");
-    Attribute& value = add(op.attributes, "algorithm").value;
+    Attribute& value = add_named(op.attributes, "algorithm").value;
     value.position = start;
     value.kind = Kind::kDict;
     return parse_dict_entries(value.entries, ">");
   }
-  Attribute& value = add(op.attributes, attribute).value;
+  Attribute& value = add_named(op.attributes, attribute).value;
   // A colon after a number begins the types of the op, not of the number.
   if (const auto number = scan_.accept_integer()) {
     value.kind = Kind::kInteger;
@@ -179,23 +179,23 @@ void Parser::parse_dot_dimensions(OpText& op, std::string_view name) {
     if (entry.name == kDict) numbers = &entry.value;
   }
   if (numbers == nullptr) {
-    numbers = &add(op.attributes, kDict).value;
+    numbers = &add_named(op.attributes, kDict).value;
     numbers->kind = Kind::kDict;
     numbers->position = scan_.position();
   }
-  add(numbers->entries, "lhs_" + std::string(name)).value = parse_attribute();
+  add_named(numbers->entries, "lhs_" + std::string(name)).value = parse_attribute();
   scan_.expect("x");
-  add(numbers->entries, "rhs_" + std::string(name)).value = parse_attribute();
+  add_named(numbers->entries, "rhs_" + std::string(name)).value = parse_attribute();
 }
 
 // `LT, %a, %b, SIGNED : types`
 void Parser::parse_compare(OpText& op, BlockId block) {
-  add(op.attributes, "comparison_direction").value = parse_attribute();
+  add_named(op.attributes, "comparison_direction").value = parse_attribute();
   scan_.expect(",");
   op.operands.push_back(parse_value());
   scan_.expect(",");
   op.operands.push_back(parse_value());
-  if (scan_.accept(",")) add(op.attributes, "compare_type").value = parse_attribute();
+  if (scan_.accept(",")) add_named(op.attributes, "compare_type").value = parse_attribute();
   finish_simple(op, block);
 }
 
@@ -217,7 +217,7 @@ void Parser::parse_constant(OpText& op, BlockId block) {
     scan_.fail_expected("dense<...>");
   }
   std::vector<TensorType> types = {value.literal.type()};
-  add(op.attributes, "value").value = std::move(value);
+  add_named(op.attributes, "value").value = std::move(value);
   create(op, block, std::move(types));
 }
 
@@ -249,7 +249,7 @@ void Parser::parse_convolution(OpText& op, BlockId block) {
   scan_.expect("=");
   Attribute numbers;
   numbers.position = scan_.position();
-  add(op.attributes, "dimension_numbers").value = parse_conv_dimensions(std::move(numbers));
+  add_named(op.attributes, "dimension_numbers").value = parse_conv_dimensions(std::move(numbers));
   scan_.expect(",");
   scan_.expect_word("window");
   scan_.expect("=");
@@ -272,7 +272,7 @@ void Parser::parse_window(OpText& op) {
     }
     if (attribute.empty()) scan_.fail_expected("stride, pad, lhs_dilate, rhs_dilate or reverse");
     scan_.expect("=");
-    add(op.attributes, attribute).value = parse_attribute();
+    add_named(op.attributes, attribute).value = parse_attribute();
     if (!scan_.accept(",")) break;
   }
   scan_.expect("}");
@@ -285,7 +285,7 @@ void Parser::parse_top_k(OpText& op, BlockId block) {
   scan_.expect(",");
   scan_.expect_word("k");
   scan_.expect("=");
-  add(op.attributes, "k").value = parse_attribute();
+  add_named(op.attributes, "k").value = parse_attribute();
   scan_.expect(")");
   finish_simple(op, block);
 }
@@ -308,7 +308,7 @@ void Parser::parse_return(OpText& op, BlockId block) {
 // `%x <@mesh, [{"a"}, {}]> : T`
 void Parser::parse_placed(OpText& op, BlockId block) {
   op.operands.push_back(parse_value());
-  Attribute& sharding = add(op.attributes, "sharding").value;
+  Attribute& sharding = add_named(op.attributes, "sharding").value;
   sharding.kind = Kind::kShardings;
   scan_.skip_blanks();
   sharding.position = scan_.position();
@@ -363,7 +363,7 @@ void Parser::parse_axis_index(OpText& op, BlockId block) {
   axes.shardings.emplace_back();
   axes.shardings.back().mesh = module_.mesh;
   axes.shardings.back().sharding.manual = scan_axes(scan_, module_.mesh);
-  add(op.attributes, "axes").value = std::move(axes);
+  add_named(op.attributes, "axes").value = std::move(axes);
   finish_simple(op, block);
 }
 

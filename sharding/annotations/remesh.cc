@@ -92,7 +92,7 @@ class Remesh {
   void check_axes(const AxisList& axes, const std::string& place) const {
     for (const AxisRef& axis : axes) {
       const int64_t size = new_size(axis);
-      if (axis.is_full() || size % (axis.pre * axis.size) == 0) continue;
+      if (axis.is_full() || is_factor(axis.pre, axis.size, size)) continue;
       const std::string& name = module_.mesh.axes()[static_cast<size_t>(axis.axis)].name;
       throw UserError(
           place,

@@ -23,6 +23,11 @@ struct AxisRef {
   auto operator<=>(const AxisRef&) const = default;
 };
 
+// Whether an axis of `full` devices can be read as [pre, size, rest].
+inline bool is_factor(int64_t pre, int64_t size, int64_t full) {
+  return pre >= 1 && size >= 1 && full % pre == 0 && full / pre % size == 0;
+}
+
 // Major to minor.
 using AxisList = std::vector<AxisRef>;
 

@@ -103,34 +103,54 @@ bool same_placement(const Sharding& a, const Sharding& b) {
   return true;
 }
 
+namespace {
+
+void check_factors(const AxisList& axes, const Mesh& mesh, const std::string& place) {
+  for (const AxisRef& axis : axes) {
+    const int64_t full = mesh.axis_size(axis.axis);
+    if (axis.is_full() || (axis.size >= 2 && is_factor(axis.pre, axis.size, full))) continue;
+    throw UserError(place, fmt::format("{} is not a factor of an axis of size {}",
+                                       to_string(axis, mesh), full));
+  }
+}
+
+// The first axis of the list that overlaps one before it, or null.
+const AxisRef* repeated(const AxisList& axes, const Mesh& mesh) {
+  for (size_t i = 1; i < axes.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (overlaps(axes[i], axes[k], mesh)) return &axes[i];
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void check_axes(const AxisList& axes, const Mesh& mesh, const std::string& place) {
+  check_factors(axes, mesh, place);
+  if (const AxisRef* axis = repeated(axes, mesh)) {
+    throw UserError(place, fmt::format("axis {} is used twice", to_string(*axis, mesh)));
+  }
+}
+
 void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,
                     const std::string& place) {
   if (sharding.rank() != rank) {
     throw UserError(place, fmt::format("the sharding {} has {} dimensions, the tensor {}",
                                        sharding.to_string(mesh), sharding.rank(), rank));
   }
-  AxisList seen;
-  const auto visit = [&](const AxisList& axes) {
-    for (const AxisRef& axis : axes) {
-      const int64_t full = mesh.axis_size(axis.axis);
-      if (!axis.is_full() &&
-          (axis.pre < 1 || axis.size < 2 || full % (axis.pre * axis.size) != 0)) {
-        throw UserError(place, fmt::format("{} is not a factor of an axis of size {}",
-                                           to_string(axis, mesh), full));
-      }
-      for (const AxisRef& other : seen) {
-        if (overlaps(axis, other, mesh)) {
-          throw UserError(place, fmt::format("axis {} is used twice in {}", to_string(axis, mesh),
-                                             sharding.to_string(mesh)));
-        }
-      }
-      seen.push_back(axis);
-    }
-  };
-  for (const DimSharding& dim : sharding.dims) visit(dim.axes);
-  visit(sharding.replicated);
-  visit(sharding.unreduced);
-  visit(sharding.manual);
+  AxisList all;
+  for (const DimSharding& dim : sharding.dims) {
+    all.insert(all.end(), dim.axes.begin(), dim.axes.end());
+  }
+  for (const AxisList* axes : {&sharding.replicated, &sharding.unreduced, &sharding.manual}) {
+    all.insert(all.end(), axes->begin(), axes->end());
+  }
+  check_factors(all, mesh, place);
+  if (const AxisRef* axis = repeated(all, mesh)) {
+    throw UserError(place, fmt::format("axis {} is used twice in {}", to_string(*axis, mesh),
+                                       sharding.to_string(mesh)));
+  }
 }
 
 }  // namespace spmd

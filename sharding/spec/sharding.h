@@ -53,6 +53,8 @@ int64_t num_shards(const Sharding& sharding, const Mesh& mesh);
 // openness, priorities and explicit replication do not count.
 bool same_placement(const Sharding& a, const Sharding& b);
 
+// Throws UserError(place, ...) when an axis is no factor of the mesh's, or two overlap.
+void check_axes(const AxisList& axes, const Mesh& mesh, const std::string& place);
 // Throws UserError(place, ...) when the sharding is not legal on `mesh` for a tensor of `rank`.
 void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,
                     const std::string& place);

@@ -34,7 +34,7 @@ AxisRef scan_axis(Scanner& scan, const Mesh& mesh) {
   scan.expect(")");
   ref.size = scan.expect_integer();
   const int64_t full = mesh.axis_size(ref.axis);
-  if (ref.pre < 1 || ref.size < 2 || full % ref.pre != 0 || full / ref.pre % ref.size != 0) {
+  if (ref.size < 2 || !is_factor(ref.pre, ref.size, full)) {
     scan.fail(start, fmt::format("({}){} is no factor of the axis \"{}\" of size {}", ref.pre,
                                  ref.size, name, full));
   }

@@ -234,12 +234,12 @@ const Sample kGeneric[] = {
     return %2 : tensor<4xf32>)"},
     {"(%a: tensor<8x4xf32>) -> tensor<8x4xf32>", R"(
     %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]>, use_global_device_ids}> : (tensor<8x4xf32>) -> tensor<8x8xf32>
-    %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>}> ({
+    %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 3, -1], [1, 2, 4], [5, 6, 7]]> : tensor<3x3xi64>}> ({
     ^bb0(%p: tensor<f32>, %q: tensor<f32>):
       %9 = stablehlo.add %p, %q : tensor<f32>
       stablehlo.return %9 : tensor<f32>
     }) : (tensor<8x8xf32>) -> tensor<8x8xf32>
-    %2 = "stablehlo.reduce_scatter"(%1) <{scatter_dimension = 1 : i64, replica_groups = dense<[[0, 3, -1], [1, 2, 4], [5, 6, 7]]> : tensor<3x3xi64>}> ({
+    %2 = "stablehlo.reduce_scatter"(%1) <{scatter_dimension = 1 : i64, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>}> ({
     ^bb0(%p: tensor<f32>, %q: tensor<f32>):
       %9 = stablehlo.add %p, %q : tensor<f32>
       stablehlo.return %9 : tensor<f32>
@@ -290,9 +290,9 @@ const Sample kGeneric[] = {
   }
   func.func private @f(%arg0: tensor<2x3xf32>) -> tensor<2x3xf32> {
     return %arg0 : tensor<2x3xf32>)"},
-    {"(%x: tensor<2x8x4xf32>, %w: tensor<3x4x6xf32>, %s: tensor<2xui32>) -> tensor<2x8x6xf32>", R"(
+    {"(%x: tensor<2x8x4xf32>, %w: tensor<3x4x6xf32>, %s: tensor<3xui64>) -> tensor<2x8x6xf32>", R"(
     %0 = "stablehlo.convolution"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, feature_group_count = 1 : i64, padding = dense<1> : tensor<1x2xi64>, rhs_dilation = array<i64: 1>, window_reversal = array<i1: false>, window_strides = array<i64: 1>}> : (tensor<2x8x4xf32>, tensor<3x4x6xf32>) -> tensor<2x8x6xf32>
-    %1:2 = "stablehlo.rng_bit_generator"(%s) <{rng_algorithm = #stablehlo<rng_algorithm PHILOX>}> : (tensor<2xui32>) -> (tensor<2xui32>, tensor<8xui32>)
+    %1:2 = "stablehlo.rng_bit_generator"(%s) <{rng_algorithm = #stablehlo<rng_algorithm PHILOX>}> : (tensor<3xui64>) -> (tensor<3xui64>, tensor<8xui32>)
     return %0 : tensor<2x8x6xf32>)"},
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-Complex load(plan::DType dtype, const std::byte* from) {
+Complex load_number(plan::DType dtype, const std::byte* from) {
   alignas(16) std::byte lane[16];
   load_element(dtype, from, lane);
   switch (lane_of(dtype)) {
@@ -28,7 +28,7 @@ Complex load(plan::DType dtype, const std::byte* from) {
   }
 }
 
-void store(plan::DType dtype, Complex value, std::byte* to) {
+void store_number(plan::DType dtype, Complex value, std::byte* to) {
   alignas(16) std::byte lane[16];
   switch (lane_of(dtype)) {
     case Lane::kC128:
@@ -59,7 +59,7 @@ Iteration batches(const std::vector<const BoundView*>& views, size_t inner) {
   return it;
 }
 
-bool is_empty(const BoundView& view) {
+bool has_no_numbers(const BoundView& view) {
   return std::find(view.shape.begin(), view.shape.end(), 0) != view.shape.end();
 }
 
@@ -114,9 +114,9 @@ class FftKernel : public Kernel {
       }
       std::byte* element = data + offset * view.element_bytes;
       if (loads) {
-        work_[at] = load(view.dtype, element);
+        work_[at] = load_number(view.dtype, element);
       } else {
-        store(view.dtype, work_[at], element);
+        store_number(view.dtype, work_[at], element);
       }
       size_t d = rank;
       while (d > 0 && ++index[d - 1] == shape[d - 1]) index[--d] = 0;
@@ -169,7 +169,7 @@ void move_matrix(const BoundView& view, const std::byte* data, T* to) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {
       const int64_t offset = r * view.strides[rank - 2] + c * view.strides[rank - 1];
-      const Complex value = load(view.dtype, data + offset * view.element_bytes);
+      const Complex value = load_number(view.dtype, data + offset * view.element_bytes);
       if constexpr (std::is_same_v<T, double>) {
         to[r * columns + c] = value.real();
       } else {
@@ -188,7 +188,7 @@ void store_matrix(const T* from, int64_t row, int64_t column, bool conjugates,
     for (int64_t c = 0; c < view.shape[rank - 1]; ++c) {
       const int64_t offset = r * view.strides[rank - 2] + c * view.strides[rank - 1];
       const T value = from[r * row + c * column];
-      store(view.dtype, conjugates ? linear_algebra::conjugate(value) : value,
+      store_number(view.dtype, conjugates ? linear_algebra::conjugate(value) : value,
             data + offset * view.element_bytes);
     }
   }
@@ -278,7 +278,7 @@ class TriangularSolveKernel : public Kernel {
   Odometer odometer_;
 };
 
-class NothingToDo : public Kernel {
+class NoNumbers : public Kernel {
  public:
   void run(const RunContext&) override {}
 };
@@ -286,14 +286,14 @@ class NothingToDo : public Kernel {
 }  // namespace
 
 KernelPtr make_fft(const plan::Fft& step, LoadContext& context) {
-  if (is_empty(BoundView(step.in())) || is_empty(BoundView(step.out()))) {
-    return std::make_unique<NothingToDo>();
+  if (has_no_numbers(BoundView(step.in())) || has_no_numbers(BoundView(step.out()))) {
+    return std::make_unique<NoNumbers>();
   }
   return std::make_unique<FftKernel>(step, context);
 }
 
 KernelPtr make_cholesky(const plan::Cholesky& step, LoadContext& context) {
-  if (is_empty(BoundView(step.in()))) return std::make_unique<NothingToDo>();
+  if (has_no_numbers(BoundView(step.in()))) return std::make_unique<NoNumbers>();
   if (plan::is_complex(step.in().dtype())) {
     return std::make_unique<CholeskyKernel<Complex>>(step, context);
   }
@@ -301,7 +301,7 @@ KernelPtr make_cholesky(const plan::Cholesky& step, LoadContext& context) {
 }
 
 KernelPtr make_triangular_solve(const plan::TriangularSolve& step, LoadContext& context) {
-  if (is_empty(BoundView(step.b()))) return std::make_unique<NothingToDo>();
+  if (has_no_numbers(BoundView(step.b()))) return std::make_unique<NoNumbers>();
   if (plan::is_complex(step.b().dtype())) {
     return std::make_unique<TriangularSolveKernel<Complex>>(step, context);
   }
