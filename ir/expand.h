@@ -13,8 +13,8 @@ struct ExpandOptions {
 
 // Rewrites the ops that no later layer knows (OpFamily::kExpanded) into ones that it does; gives
 // sizes that follow from constants their values; makes tokens empty tensors; makes checks
-// (check.expect_*) results of main, see check_results.h. Throws UserError for an op that cannot be
-// rewritten: a size that is no constant, a check inside of a loop.
+// (check.expect_*) results of main, see support/check_results.h. Throws UserError for an op that
+// cannot be rewritten: a size that is no constant, a check inside of a loop.
 void expand_ops(Module& module, const ExpandOptions& options = {});
 
 }  // namespace spmd

@@ -1,6 +1,6 @@
 #include "ir/expand.h"
 
-#include "ir/check_results.h"
+#include "support/check_results.h"
 #include "ir/expand/expansion.h"
 #include "support/error.h"
 

@@ -41,6 +41,9 @@ struct Attribute {
   std::vector<NamedSharding> shardings;
 };
 
+// Of a number's text.
+Attribute number_attribute(std::string_view text, size_t position);
+
 struct NamedAttribute {
   std::string name;
   Attribute value;

@@ -236,9 +236,9 @@ Attrs Parser::collective_attributes(const OpText& op, OpId id, const AttributeRe
         attrs.source_target_pairs.emplace_back(pair[0], pair[1]);
       }
       if (replicas_ > 1 && attrs.axes.empty()) {
-        attrs.source_target_pairs = to_device_pairs(attrs.source_target_pairs,
-                                                    numbers_of(from, false), replicas_,
-                                                    module_.mesh.num_devices() / replicas_);
+        attrs.source_target_pairs =
+            to_device_pairs(attrs.source_target_pairs, numbers_of(from, false), replicas_,
+                            module_.mesh.num_devices() / replicas_);
       }
       return attrs;
     }

@@ -42,6 +42,7 @@ Module Parser::parse() {
   }
   if (!scan_.at_end()) scan_.fail_expected("the end of the file");
   resolve_calls();
+  name_entry();
   expand_ops(module_, {.replicas = replicas_});
   raise_manual_regions(module_);
   verify(module_);
@@ -267,31 +268,34 @@ void Parser::parse_arguments(BlockId body, std::vector<Dict>& attributes,
                              std::vector<std::string>& locations) {
   scan_.expect("(");
   while (!scan_.peek(")")) {
-    const size_t start = scan_.position();
-    scan_.expect("%");
-    const std::string_view name = scan_.expect_suffix("the name of an argument");
-    scan_.expect(":");
-    const ValueId value = fn_->add_block_argument(body, parse_type());
-    define(name, {value}, start);
-    attributes.emplace_back();
-    if (scan_.peek("{")) parse_dict(attributes.back());
-    locations.emplace_back();
+    const std::vector<ValueId> leaves = parse_block_argument(body);
+    Dict given;
+    if (scan_.peek("{")) parse_dict(given);
+    std::string location;
     if (scan_.accept_word("loc")) {
-      if (const LocationRef location = parse_location()) locations.back() = location->name;
+      if (const LocationRef found = parse_location()) location = found->name;
     }
-    fn_->value(value).sharding = sharding_of(attributes.back(), fn_->type(value).rank());
+    for (ValueId value : leaves) {
+      attributes.push_back(given);
+      locations.push_back(location);
+      fn_->value(value).sharding = sharding_of(given, fn_->type(value).rank());
+    }
     if (!scan_.accept(",")) break;
   }
   scan_.expect(")");
 }
 
 std::vector<TensorType> Parser::parse_results(std::vector<Dict>& attributes) {
-  if (!scan_.accept("(")) return {parse_type()};
   std::vector<TensorType> types;
+  if (!scan_.accept("(")) {
+    parse_leaves(types);
+    return types;
+  }
   while (!scan_.peek(")")) {
-    types.push_back(parse_type());
-    attributes.emplace_back();
-    if (scan_.peek("{")) parse_dict(attributes.back());
+    parse_leaves(types);
+    Dict given;
+    if (scan_.peek("{")) parse_dict(given);
+    attributes.resize(types.size(), given);
     if (!scan_.accept(",")) break;
   }
   scan_.expect(")");
@@ -351,6 +355,18 @@ void Parser::set_argument_info(const std::vector<Dict>& arguments,
     info.name = from.string_or("spmd.name", info.name);
     fn_->argument_info.push_back(std::move(info));
   }
+}
+
+// The only function that is not private is the entry, whatever its name.
+void Parser::name_entry() {
+  if (module_.find_function("main")) return;
+  int entry = -1;
+  for (size_t i = 0; i < module_.functions().size(); ++i) {
+    if (module_.functions()[i]->is_private()) continue;
+    if (entry >= 0) return;  // see the verifier
+    entry = static_cast<int>(i);
+  }
+  if (entry >= 0) module_.rename_function(entry, "main");
 }
 
 void Parser::resolve_calls() {

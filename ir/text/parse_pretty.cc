@@ -111,7 +111,7 @@ void Parser::parse_simple(OpText& op, BlockId block) {
   } else {
     do {
       if (scan_.peek() == '%') {
-        op.operands.push_back(parse_value());
+        parse_operand(op.operands);
       } else if (!scan_.peek(":") && !scan_.peek("{")) {
         parse_keyword(op);
       }
@@ -123,6 +123,7 @@ void Parser::parse_simple(OpText& op, BlockId block) {
 void Parser::finish_simple(OpText& op, BlockId block) {
   accept_dict(op);
   const Signature signature = parse_signature();
+  op.shapes = signature.shapes;
   create(op, block, result_types(op, signature));
 }
 
@@ -154,18 +155,17 @@ void Parser::parse_keyword(OpText& op) {
     return parse_dict_entries(value.entries, ">");
   }
   Attribute& value = add_named(op.attributes, attribute).value;
-  // A colon after a number begins the types of the op, not of the number.
-  if (const auto number = scan_.accept_integer()) {
-    value.kind = Kind::kInteger;
-    value.integer = *number;
-    value.position = start;
-    return;
-  }
+  // A colon after a number or string begins the types of the op, not the value's own.
+  scan_.skip_blanks();
+  value.position = scan_.position();
   const char next = scan_.peek();
   if (next == '-' || (next >= '0' && next <= '9')) {
-    value.kind = Kind::kFloat;
-    value.text = scan_.expect_number();
-    value.position = start;
+    value = number_attribute(scan_.expect_number(), value.position);
+    return;
+  }
+  if (next == '"') {
+    value.kind = Kind::kString;
+    value.string = scan_.expect_string();
     return;
   }
   value = parse_attribute();
@@ -297,7 +297,7 @@ void Parser::parse_return(OpText& op, BlockId block) {
     create(op, block, {});
     return;
   }
-  do op.operands.push_back(parse_value());
+  do parse_operand(op.operands);
   while (scan_.accept(","));
   accept_dict(op);
   const Signature signature = parse_signature();
@@ -322,7 +322,7 @@ void Parser::parse_sdy_keyword(OpText& op, BlockId block, std::string_view keywo
   scan_.expect_word(keyword);
   scan_.expect("=");
   scan_.skip_blanks();
-  Attribute& value = add(op.attributes, keyword).value;
+  Attribute& value = add_named(op.attributes, keyword).value;
   value.position = scan_.position();
   if (const auto number = scan_.accept_integer()) {
     value.kind = Kind::kInteger;
@@ -344,11 +344,11 @@ void Parser::parse_check_const(OpText& op, BlockId block) {
     scan_.seek(start);
     scan_.fail_expected("dense<...>");
   }
-  add(op.attributes, "value").value = std::move(value);
+  add_named(op.attributes, "value").value = std::move(value);
   while (scan_.accept(",")) {
     const std::string name(take_word("an attribute's name"));
     scan_.expect("=");
-    add(op.attributes, name).value = parse_attribute();
+    add_named(op.attributes, name).value = parse_attribute();
   }
   accept_dict(op);
   create(op, block, {});

@@ -187,6 +187,7 @@ void Parser::parse_custom_call(OpText& op, BlockId block) {
   op.operands = parse_values(")");
   accept_dict(op);
   const Signature signature = parse_signature();
+  op.shapes = signature.shapes;
   const std::vector<TensorType> results = result_types(op, signature);
   const OpId id = create_open(op, block);
   if (!finish_special_call(op, id, results)) finish(op, id, results);

@@ -1,7 +1,7 @@
 // Programs that check themselves, as StableHLO's test suite writes them.
 #pragma once
 
-#include "ir/check_results.h"
+#include "support/check_results.h"
 #include "ir/evaluator.h"
 #include "tests/ir/text_testing.h"
 
