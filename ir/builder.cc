@@ -111,6 +111,8 @@ namespace {
 
 double lowest(DType dtype) {
   switch (dtype) {
+    case DType::kS2:
+      return -2;
     case DType::kS4:
       return -8;
     case DType::kS8:
@@ -131,6 +133,8 @@ Literal highest(DType dtype) {
   switch (dtype) {
     case DType::kBool:
       return Literal::splat(scalar, 1.0);
+    case DType::kS2:
+      return Literal::splat(scalar, 1.0);
     case DType::kS4:
       return Literal::splat(scalar, 7.0);
     case DType::kS8:
@@ -143,6 +147,8 @@ Literal highest(DType dtype) {
       const int64_t value = std::numeric_limits<int64_t>::max();
       return Literal::splat(scalar, static_cast<const void*>(&value));
     }
+    case DType::kU2:
+      return Literal::splat(scalar, 3.0);
     case DType::kU4:
       return Literal::splat(scalar, 15.0);
     case DType::kU8:

@@ -48,6 +48,7 @@ class ReshardInserter {
   void visit_block(BlockId block);
   void visit(OpId id);
   void visit_with_rule(OpId id, const FactorRule& rule);
+  void remark_gathered(OpId id, const FactorRule& rule);
   void visit_while(OpId id);
   void visit_branches(OpId id);
   void visit_barrier(OpId id);
@@ -127,9 +128,14 @@ void ReshardInserter::visit(OpId id) {
       return visit_branches(id);
     case OpCode::kOptimizationBarrier:
       return visit_barrier(id);
+    case OpCode::kPropagationBarrier:
     case OpCode::kShardingConstraint:
     case OpCode::kReshard:
       return visit_constraint(id);
+    case OpCode::kShardingGroup:  // has done its work
+      fn_.erase_op(id);
+      changed_ = true;
+      return;
     case OpCode::kManualComputation:
       return visit_manual(id);
     default:
@@ -276,7 +282,27 @@ void ReshardInserter::deliver(OpId id, size_t result, Placement natural) {
   for (const Use& use : uses) fn_.set_operand(use.op, use.operand, version);
 }
 
+// Says that an op of linear algebra gathers what it cannot cut.
+void ReshardInserter::remark_gathered(OpId id, const FactorRule& rule) {
+  const Op& op = fn_.op(id);
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    const Placement& now = placement(op.operands[i]);
+    for (size_t d = 0; d < now.dims.size(); ++d) {
+      const DimFactors& factors = rule.operands[i].dims[d];
+      const bool whole =
+          !factors.empty() && rule.factors[static_cast<size_t>(factors[0])].kind ==
+                                  FactorKind::kNeedReplication;
+      if (!whole || now.dims[d].empty()) continue;
+      context_.remark("insert_reshards", op,
+                      fmt::format("{} needs dimension {} of {} whole: it is gathered from {}",
+                                  name_of(op.code), d, to_string(fn_.type(op.operands[i])),
+                                  to_string(now, atoms_)));
+    }
+  }
+}
+
 void ReshardInserter::visit_with_rule(OpId id, const FactorRule& rule) {
+  if (family_of(fn_.op(id).code) == OpFamily::kLinalg) remark_gathered(id, rule);
   const FactorAssignment assignment = choose(id, rule);
   for (size_t i = 0; i < fn_.op(id).operands.size(); ++i) {
     require(id, i, needed(rule, i, assignment));

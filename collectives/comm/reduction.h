@@ -5,7 +5,7 @@
 
 namespace spmd::comm {
 
-// Of reduced elements; 4-bit integers are stored one a byte.
+// Of reduced elements; integers of 2 and 4 bits are stored one a byte.
 enum class Element : uint8_t {
   kBool,
   kS4,
@@ -26,6 +26,17 @@ enum class Element : uint8_t {
   kF64,
   kC64,
   kC128,
+  kS2,
+  kU2,
+  kF4E2M1FN,
+  kF6E2M3FN,
+  kF6E3M2FN,
+  kF8E3M4,
+  kF8E4M3,
+  kF8E4M3B11FNUZ,
+  kF8E4M3FNUZ,
+  kF8E5M2FNUZ,
+  kF8E8M0FNU,
 };
 
 enum class Reduction : uint8_t { kSum, kProduct, kMin, kMax, kAnd, kOr };

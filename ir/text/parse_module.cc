@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/expand.h"
 #include "ir/manual_regions.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
@@ -42,6 +43,7 @@ Module Parser::parse() {
   }
   if (!scan_.at_end()) scan_.fail_expected("the end of the file");
   resolve_calls();
+  expand_ops(module_, {.replicas = replicas_});
   raise_manual_regions(module_);
   raise_manual_calls(module_, mesh_lookup());
   verify(module_);
@@ -146,6 +148,8 @@ void Parser::find_mesh(const Dict& attributes) {
       }
     }
   }
+  replicas_ = std::max<int64_t>(1, module_attributes.integer_or("mhlo.num_replicas", 1));
+  if (order.empty() && find_program_grid()) return;
   for (const std::string& name : order) {
     const Mesh& mesh = meshes_.find(name)->second;
     if (mesh.num_axes() == 0 && name != order.back()) continue;
@@ -153,8 +157,28 @@ void Parser::find_mesh(const Dict& attributes) {
     module_.mesh_name = symbol(name) == name ? name : "mesh";
     if (mesh.num_axes() > 0) return;
   }
-  derive_mesh(module_attributes.integer_or("mhlo.num_partitions", 1) *
-              module_attributes.integer_or("mhlo.num_replicas", 1));
+  derive_mesh(module_attributes.integer_or("mhlo.num_partitions", 1) * replicas_);
+}
+
+// The mesh of a module that runs programs on a grid: `programs = [[@f, @f], [@f, @f]]` are two
+// replicas of two partitions.
+bool Parser::find_program_grid() {
+  size_t at = text_.find("interpreter.run_parallel");
+  if (at != std::string_view::npos) at = text_.find("programs", at);
+  if (at == std::string_view::npos) return false;
+  const size_t begin = scan_.position();
+  scan_.seek(at + 8);
+  const bool assigned = scan_.accept("=");
+  const Attribute grid = assigned ? parse_attribute() : Attribute();
+  scan_.seek(begin);
+  if (grid.kind != Attribute::Kind::kArray || grid.elements.empty()) return false;
+  replicas_ = static_cast<int64_t>(grid.elements.size());
+  const auto partitions = static_cast<int64_t>(grid.elements[0].elements.size());
+  constexpr int64_t kMost = 1 << 16;
+  if (partitions < 1 || partitions > kMost || replicas_ > kMost) return false;
+  module_.mesh = Mesh({{"replica", replicas_}, {"partition", partitions}});
+  meshes_.emplace("mesh", module_.mesh);
+  return true;
 }
 
 // The mesh of a module that names none: from all of its HLO shardings.
@@ -333,10 +357,21 @@ void Parser::set_argument_info(const std::vector<Dict>& arguments,
 }
 
 void Parser::resolve_calls() {
+  const auto named = [&](const std::string& name, size_t position) {
+    const auto found = module_.find_function(name);
+    if (!found) scan_.fail(position, fmt::format("there is no function @{}", name));
+    return *found;
+  };
+  for (const PendingPrograms& pending : programs_) {
+    auto& attrs = module_.function(pending.function).op(pending.op).as<RunParallelAttrs>();
+    for (const auto& row : pending.names) {
+      std::vector<int>& replica = attrs.programs.emplace_back();
+      for (const std::string& name : row) replica.push_back(named(name, pending.position));
+    }
+  }
   for (const PendingCall& call : calls_) {
-    const auto callee = module_.find_function(call.callee);
-    if (!callee) scan_.fail(call.position, fmt::format("there is no function @{}", call.callee));
-    module_.function(call.function).op(call.op).as<CallAttrs>().callee = *callee;
+    module_.function(call.function).op(call.op).as<CallAttrs>().callee =
+        named(call.callee, call.position);
   }
 }
 

@@ -53,6 +53,10 @@ OpCode Parser::lookup(std::string_view spelling, size_t position) {
   }
   if (spelling == "call" || spelling == "stablehlo.composite") return OpCode::kCall;
   if (spelling == "sdy.reshard") return OpCode::kReshard;
+  // Older spellings.
+  if (spelling == "chlo.tan") return OpCode::kTan;
+  if (spelling == "chlo.constant") return OpCode::kConstant;
+  if (spelling == "chlo.dynamic_reshape") return OpCode::kDynamicReshape;
   if (const auto code = opcode_named(spelling)) return *code;
   if (spelling.find('.') == std::string_view::npos) {
     scan_.seek(position);
@@ -134,6 +138,23 @@ void Parser::parse_block_arguments(BlockId block, std::string_view close) {
 
 // ---- types
 
+namespace {
+
+// Whose pretty form names the types of the operands, there being no results.
+bool has_no_results(OpCode code) {
+  switch (code) {
+    case OpCode::kCheckAlmostEq:
+    case OpCode::kCheckClose:
+    case OpCode::kCheckEq:
+    case OpCode::kShardingGroup:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 Signature Parser::parse_signature() {
   Signature signature;
   scan_.expect(":");
@@ -160,7 +181,11 @@ void Parser::check_operands(const OpText& op, const Signature& signature) {
   for (size_t i = 0; i < op.operands.size(); ++i) {
     // `select : tensor<i1>, T`; else one type for all operands.
     const size_t last = types.size() - 1;
-    const TensorType& type = types[each ? i : std::min(i, last)];
+    TensorType type = types[each ? i : std::min(i, last)];
+    // `complex : tensor<complex<T>>`
+    if (!signature.functional && op.code == OpCode::kComplex && is_complex(type.dtype)) {
+      type.dtype = type.dtype == DType::kC64 ? DType::kF32 : DType::kF64;
+    }
     if (fn_->type(op.operands[i]) == type) continue;
     scan_.fail(signature.position,
                fmt::format("{}: operand {} has type {}, here it is {}", op.spelling, i,
@@ -174,6 +199,7 @@ std::vector<TensorType> Parser::result_types(const OpText& op, const Signature& 
       op.code == OpCode::kWhile) {
     return signature.results;
   }
+  if (has_no_results(op.code)) return {};
   const size_t expected = op.code == OpCode::kSelect ? 2 : 1;
   if (signature.results.size() > expected) {
     scan_.fail(signature.position, fmt::format("{}: found {} types, expected {}", op.spelling,

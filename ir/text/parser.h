@@ -65,6 +65,7 @@ class Parser {
   std::pair<std::string, Mesh> parse_mesh();
   void find_mesh(const Dict& attributes);
   void derive_mesh(int64_t num_devices);
+  bool find_program_grid();
   void parse_module_body(bool wrapped);
   void parse_function();
   void parse_arguments(BlockId body, std::vector<Dict>& attributes,
@@ -158,6 +159,8 @@ class Parser {
   void parse_return(OpText& op, BlockId block);
   void parse_placed(OpText& op, BlockId block);  // sharding_constraint, reshard
   void parse_axis_index(OpText& op, BlockId block);
+  void parse_sdy_keyword(OpText& op, BlockId block, std::string_view keyword);
+  void parse_check_const(OpText& op, BlockId block);
   void finish_simple(OpText& op, BlockId block);  // [dict] : types
   void accept_dict(OpText& op) {
     if (scan_.peek("{")) parse_dict(op.attributes);
@@ -171,6 +174,8 @@ class Parser {
   void parse_custom_call(OpText& op, BlockId block);
   // Custom calls that stand for something else. True when it has taken care of the op.
   bool finish_special_call(OpText& op, OpId id, const std::vector<TensorType>& results);
+  bool finish_sdy_call(OpText& op, OpId id, const std::string& target,
+                       const std::vector<TensorType>& results);
   void parse_call(OpText& op, BlockId block);
   void parse_composite(OpText& op, BlockId block);
 
@@ -191,10 +196,18 @@ class Parser {
 
   // ---- op_attributes.cc, collective_attributes.cc
   Attrs attributes_of(const OpText& op, OpId id);
+  Attrs expanded_attributes(const OpText& op, const AttributeReader& from);
+  Attrs run_parallel(const AttributeReader& from, OpId id);
   Attrs collective_attributes(const OpText& op, OpId id, const AttributeReader& from);
-  CollectiveGroups parse_groups(const AttributeReader& from);
+  CollectiveGroups parse_groups(const AttributeReader& from, OpCode code);
   AxisList parse_mesh_axes(const AttributeReader& from, const Attribute& attribute);
 
+  struct PendingPrograms {
+    int function;
+    OpId op;
+    std::vector<std::vector<std::string>> names;
+    size_t position;
+  };
   struct PendingCall {
     int function;
     OpId op;
@@ -223,6 +236,8 @@ class Parser {
   std::vector<ValueId> pool_;
   std::vector<std::string_view> scope_;  // names in the order of their definition
   std::vector<PendingCall> calls_;
+  std::vector<PendingPrograms> programs_;
+  int64_t replicas_ = 1;  // of the devices; see ExpandOptions
   std::map<std::pair<std::string, int64_t>, ShardingRef> hlo_shardings_;
 };
 

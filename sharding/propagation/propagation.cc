@@ -39,6 +39,7 @@ struct Node {
   };
   std::vector<Tensor> tensors;
   bool pass_through = false;  // an elementwise or shape op
+  int source = -1;            // the only tensor whose axes spread, or -1
 };
 
 class Propagation {
@@ -66,7 +67,9 @@ class Propagation {
   uint32_t add_fixed_state(const TensorType& type, const Sharding& sharding, int level);
   void collect_nodes();
   void collect_op(OpId id);
-  void tie(const std::vector<uint32_t>& states, int64_t rank);
+  void tie(const std::vector<uint32_t>& states, int64_t rank, int source = -1);
+  void tie_barrier(const Op& op);
+  void tie_groups();
   void finish(Node& node);
   void sweep(bool all_ops, bool reductions);
   bool visit(const Node& node, bool reductions);
@@ -152,9 +155,10 @@ void Propagation::collect_states() {
   });
 }
 
-void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank) {
+void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank, int source) {
   Node node;
   node.pass_through = true;
+  node.source = source;
   std::vector<DimFactors> dims(static_cast<size_t>(rank));
   for (int64_t d = 0; d < rank; ++d) {
     node.factors.push_back({INT64_MAX, FactorKind::kPassThrough});
@@ -162,6 +166,38 @@ void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank) {
   }
   for (uint32_t state : states) node.tensors.push_back({state, dims});
   finish(node);
+}
+
+// Axes pass a barrier in its direction only.
+void Propagation::tie_barrier(const Op& op) {
+  const PropagationDirection allowed = op.as<PropagationBarrierAttrs>().allowed;
+  if (allowed == PropagationDirection::kNone) return;
+  const int source = allowed == PropagationDirection::kForward    ? 0
+                     : allowed == PropagationDirection::kBackward ? 1
+                                                                  : -1;
+  tie({static_cast<uint32_t>(op.operands[0]), static_cast<uint32_t>(op.results[0])},
+      fn_.type(op.results[0]).rank(), source);
+}
+
+// Values of one sharding group are placed alike.
+void Propagation::tie_groups() {
+  std::map<int64_t, std::vector<uint32_t>> groups;
+  std::map<int64_t, int64_t> ranks;
+  walk(fn_, [&](OpId id) {
+    const Op& op = fn_.op(id);
+    if (op.code != OpCode::kShardingGroup) return;
+    const int64_t group = op.as<ShardingGroupAttrs>().group;
+    const int64_t rank = fn_.type(op.operands[0]).rank();
+    const auto [entry, is_new] = ranks.emplace(group, rank);
+    if (!is_new && entry->second != rank) {
+      throw UserError(op.location ? op.location->to_string() : module_.source,
+                      fmt::format("sharding group {} has values of rank {} and {}", group,
+                                  entry->second, rank),
+                      "values that are placed alike need equal numbers of dimensions");
+    }
+    groups[group].push_back(static_cast<uint32_t>(op.operands[0]));
+  });
+  for (const auto& [group, states] : groups) tie(states, ranks.at(group));
 }
 
 void Propagation::finish(Node& node) {
@@ -227,6 +263,8 @@ void Propagation::collect_op(OpId id) {
         tie({state(op.operands[i]), state(op.results[i])}, fn_.type(op.results[i]).rank());
       }
       return;
+    case OpCode::kPropagationBarrier:
+      return tie_barrier(op);
     case OpCode::kShardingConstraint:
     case OpCode::kReshard:
       tie({state(op.operands[0]), state(op.results[0])}, fn_.type(op.results[0]).rank());
@@ -248,6 +286,7 @@ void Propagation::collect_op(OpId id) {
 void Propagation::collect_nodes() {
   // Regions of reducers and comparators hold scalars only: nothing to propagate.
   walk(fn_, [&](OpId id) { collect_op(id); });
+  tie_groups();
   for (size_t i = 0; i < fn_.results().size(); ++i) {
     const ValueId result = fn_.results()[i];
     if (!fn_.result_info[i].sharding || is_free_source(fn_, result)) continue;
@@ -294,7 +333,9 @@ bool Propagation::visit(const Node& node, bool reductions) {
 AtomList Propagation::best_axes(const Node& node, int factor) const {
   AtomList best;
   int64_t best_elements = -1;
-  for (const Node::Tensor& tensor : node.tensors) {
+  for (size_t t = 0; t < node.tensors.size(); ++t) {
+    if (node.source >= 0 && t != static_cast<size_t>(node.source)) continue;
+    const Node::Tensor& tensor = node.tensors[t];
     const ValueState& state = states_[tensor.state];
     for (size_t d = 0; d < tensor.dims.size(); ++d) {
       const DimFactors& factors = tensor.dims[d];

@@ -135,6 +135,8 @@ std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
       return rules::contraction(fn, op);
     case OpFamily::kConvolution:
       return rules::convolution(fn, op);
+    case OpFamily::kLinalg:
+      return rules::linalg(fn, op);
     case OpFamily::kReduction:
       return rules::reduction(fn, op);
     case OpFamily::kIndexing:
@@ -147,6 +149,7 @@ std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
       return rules::random(fn, op);
     case OpFamily::kControlFlow:
     case OpFamily::kCollective:
+    case OpFamily::kExpanded:
       return std::nullopt;
   }
   return std::nullopt;

@@ -42,6 +42,13 @@ class OpDrawer {
   ValueId select_or_clamp(ValueId x);
   ValueId convert(ValueId x);
 
+  ValueId special_function(ValueId x);
+  ValueId complex(ValueId x);
+
+  ValueId fft(ValueId x);
+  ValueId cholesky(ValueId x);
+  ValueId triangular_solve(ValueId x);
+
   ValueId broadcast(ValueId x);
   ValueId reshape(ValueId x);
   ValueId transpose(ValueId x);
@@ -76,6 +83,8 @@ class OpDrawer {
   ValueId contraction_loop(ValueId x);
   ValueId branch(ValueId x);
   ValueId barrier(ValueId x);
+  ValueId propagation_barrier(ValueId x);
+  ValueId sharding_group(ValueId x);
 
   // Registers a value; kNone when the bound leaves the exact range.
   ValueId known(ValueId value, double bound);
@@ -106,6 +115,7 @@ class OpDrawer {
   Builder body_;
   Builder* b_;
   int depth_ = 0;
+  int64_t groups_ = 0;
   std::vector<ValueId> pool_;
   std::unordered_map<ValueId, double> bounds_;
 };
