@@ -48,6 +48,14 @@ if(SPMD_SANITIZE)
   add_link_options(-fsanitize=${SPMD_SANITIZE})
 endif()
 
+# Coverage for the fuzzers to be guided by: clang's for libFuzzer, else g++'s for our own driver.
+option(SPMD_FUZZ "Build the fuzzers of tests/fuzz instead of the tests" OFF)
+if(SPMD_FUZZ AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-fsanitize=fuzzer-no-link)
+elseif(SPMD_FUZZ)
+  add_compile_options(-fsanitize-coverage=trace-pc)
+endif()
+
 # Build speed. No CCACHE_BASEDIR: a precompiled header names the files it was made of, so the objects
 # of one checkout must not serve another.
 option(SPMD_CCACHE "Use ccache when it is installed" ON)

@@ -214,6 +214,7 @@ int Emitter::choose_group(const Op& op, const Dims& shape) {
   }
   for (ValueId operand : op.operands) {
     if (state(operand).kind != ValueState::Kind::kStored) continue;
+    if (fn_.type(operand).shape != shape) continue;  // a scalar among tensors
     const int sibling = sibling_group(state(operand).view);
     if (sibling >= 0 && group(sibling).has_room(nodes, leaves, exports)) return sibling;
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "support/error.h"
+#include "support/remedy.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -33,15 +34,14 @@ class FileDescriptor {
 
 [[noreturn]] void fail_to_open(const std::string& path) {
   const int error = errno;
-  const char* remedy = "check the path";
-  if (error == EACCES || error == EPERM) remedy = "make the file readable";
-  throw UserError(path, fmt::format("cannot open the file: {}", std::strerror(error)), remedy);
+  throw UserError(path, fmt::format("cannot open the file: {}", std::strerror(error)),
+                  remedy_for_open(error, path));
 }
 
 void check_kind(const std::string& path, const struct stat& status) {
   if (S_ISDIR(status.st_mode)) {
     throw UserError(path, "is a directory, expected a file",
-                    "name the file in it that holds the program, for example model.hlo.pb");
+                    "name a file in it, for example model.hlo.pb for a program");
   }
 }
 

@@ -14,8 +14,8 @@ constexpr const char* kExportText =
     "export StableHLO text, jax.jit(f).lower(...).as_text(), or an HloModuleProto, "
     "lower(...).compiler_ir(\"hlo\").as_serialized_hlo_module_proto()";
 constexpr const char* kAccepted =
-    "accepted are StableHLO text and HloModuleProto (bare, in HloProto or HloSnapshot), each also "
-    "gzipped";
+    "accepted are StableHLO text, HLO text, HloModuleProto (bare, in HloProto or HloSnapshot) and "
+    "ONNX models, each also gzipped";
 
 Refusal refusal(Format format) {
   switch (format) {
@@ -26,17 +26,11 @@ Refusal refusal(Format format) {
     case Format::kJaxExport:
       return {"is a jax.export artifact, which holds MLIR bytecode and is not supported",
               kExportText};
-    case Format::kOnnx:
-      return {"is an ONNX model, which is not supported yet",
-              "export the training step from JAX as StableHLO text or HloModuleProto"};
     case Format::kZip:
       return {"is a zip archive (.pt2, .pt, .npz or the like), which is not supported",
-              "export the program as StableHLO text or HloModuleProto; PyTorch programs by way of "
-              "torchax"};
-    case Format::kHloText:
-      return {"is HLO text, which is not supported",
-              "dump the module as a proto (--xla_dump_hlo_as_proto), or export StableHLO text, "
-              "jax.jit(f).lower(...).as_text()"};
+              "export the program as StableHLO text or HloModuleProto; PyTorch programs as ONNX "
+              "models, "
+              "torch.onnx.export(..., dynamo=True), or by way of torchax"};
     case Format::kSafetensors:
       return {"is a safetensors file: tensors, not a program",
               "name the program's file, and pass tensors with --state or --batches"};
@@ -52,7 +46,7 @@ Refusal refusal(Format format) {
       return {"is a TensorFlow SavedModel, which is not supported",
               "export the program as StableHLO text or HloModuleProto"};
     case Format::kText:
-      return {"is a text that is neither StableHLO nor anything known", kAccepted};
+      return {"is a text that is neither StableHLO nor HLO", kAccepted};
     default:
       return {"is in no format that is known here, or is damaged", kAccepted};
   }

@@ -7,16 +7,16 @@ namespace spmd {
 
 enum class Format {
   kStableHloText,
+  kHloText,
   kHloModuleProto,
   kHloProto,
   kHloSnapshot,
+  kOnnx,
   // Recognised in order to be refused by name.
   kEmpty,
   kMlirBytecode,
   kJaxExport,
-  kOnnx,
   kZip,
-  kHloText,
   kSafetensors,
   kNumpy,
   kPickle,

@@ -49,6 +49,8 @@ void require_dims(const Dims& dims, int64_t rank, const char* what) {
 // Attributes beyond this belong to no tensor that fits in memory; sums of a few below it do not
 // overflow.
 constexpr int64_t kLargest = kMaxTensorBytes;
+// Of strides and dilations, which are multiplied by strides of elements.
+constexpr int64_t kLargestStep = int64_t{1} << 31;
 
 int64_t dilated(int64_t size, int64_t dilation) {
   if (size == 0) return 0;
@@ -67,6 +69,10 @@ int64_t window_positions(int64_t size, int64_t window, int64_t stride, int64_t l
                          int64_t base_dilation, int64_t window_dilation) {
   require(stride > 0 && base_dilation > 0 && window_dilation > 0 && window > 0,
           "window sizes, strides and dilations must be positive");
+  require(
+      stride <= kLargestStep && base_dilation <= kLargestStep && window_dilation <= kLargestStep,
+      "strides of {} or dilations of {} and {} are too large", stride, base_dilation,
+      window_dilation);
   require_padding(low, high);
   const int64_t padded = low + dilated(size, base_dilation) + high;
   const int64_t extent = dilated(window, window_dilation);
@@ -161,7 +167,7 @@ TensorType infer_pad(const Types& in, const PadAttrs& attrs) {
   require(attrs.low.size() == rank && attrs.high.size() == rank && attrs.interior.size() == rank,
           "pad needs one low, high and interior per dimension");
   for (size_t i = 0; i < rank; ++i) {
-    require(attrs.interior[i] >= 0 && attrs.interior[i] < kLargest,
+    require(attrs.interior[i] >= 0 && attrs.interior[i] < kLargestStep,
             "interior padding of {} is negative or too large", attrs.interior[i]);
     require_padding(attrs.low[i], attrs.high[i]);
     result.shape[i] =
@@ -181,6 +187,7 @@ TensorType infer_slice(const Types& in, const SliceAttrs& attrs) {
     const int64_t start = attrs.start[i], limit = attrs.limit[i], stride = attrs.stride[i];
     require(start >= 0 && start <= limit && limit <= result.shape[i] && stride > 0,
             "slice [{}:{}:{}] does not fit dimension {} of {}", start, limit, stride, i, in[0]);
+    require(stride <= kLargestStep, "a stride of {} is too large", stride);
     result.shape[i] = limit == start ? 0 : (limit - start - 1) / stride + 1;
   }
   return result;

@@ -15,26 +15,12 @@ namespace {
 
 constexpr uint32_t kModuleMagic = 0x4d4d5053;  // "SPMM"
 
-void check_header(std::string_view bytes, const std::string& source) {
-  const SchemaHeader header = read_schema_header(bytes);
-  if (header.magic != kModuleMagic) {
-    throw UserError(source, "not an spmd module", "expected a file that spmd-opt has written");
-  }
-  if (header.version < kOldestModuleVersion) {
-    throw UserError(source,
-                    fmt::format("a module of version {}, this spmd reads versions {} to {}",
-                                header.version, kOldestModuleVersion, kModuleVersion),
-                    "export the program again");
-  }
-  if (header.reader_version > kModuleVersion) {
-    throw UserError(
-        source,
-        fmt::format("a module of version {} that needs a reader of version {} or newer, "
-                    "this spmd reads versions {} to {}",
-                    header.version, header.reader_version, kOldestModuleVersion, kModuleVersion),
-        "update spmd, or write the module again with this one");
-  }
-}
+constexpr Schema kSchema = {kModuleMagic,
+                            kOldestModuleVersion,
+                            kModuleVersion,
+                            "module",
+                            "a file that spmd-opt has written",
+                            "export the program again"};
 
 }  // namespace
 
@@ -58,7 +44,7 @@ std::string serialize(const Module& module) {
 }
 
 Module deserialize(std::string_view bytes, const std::string& source) {
-  check_header(bytes, source);
+  check_schema_header(bytes, kSchema, source);
   if (bytes.size() > INT_MAX) throw UserError(source, "a module larger than 2 GiB");
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
                                             static_cast<int>(bytes.size()));

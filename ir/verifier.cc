@@ -91,6 +91,19 @@ void verify_family(const OpView& v) {
   }
 }
 
+// Tokens order effects and are handed on; they hold no data.
+void check_tokens(const OpView& v) {
+  if (family_of(v.op.code) == OpFamily::kControlFlow) return;
+  const auto check = [&](const char* what, const std::vector<ValueId>& values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      v.require(v.fn.type(values[i]).dtype != DType::kToken, "{} {} is a token, expected a tensor",
+                what, i);
+    }
+  };
+  check("operand", v.op.operands);
+  check("result", v.op.results);
+}
+
 void check_inferred_types(const OpView& v) {
   std::vector<TensorType> types;
   try {
@@ -221,6 +234,7 @@ class FunctionVerifier {
     v.require(v.op.code != OpCode::kReturn || v.op.next == OpId::kNone,
               "is not the last op of its block");
     for (ValueId result : v.op.results) check_value(result, [&] { return v.place(); });
+    check_tokens(v);
     check_regions(v);
     SPMD_CHECK(family_of(v.op.code) != OpFamily::kExpanded, "{} was not expanded",
                name_of(v.op.code));
@@ -238,6 +252,9 @@ class FunctionVerifier {
       throw UserError(place(),
                       fmt::format("{} has a size that is not known", to_string(value.type)),
                       "export the program for fixed shapes");
+    }
+    if (!is_valid(value.type)) {
+      throw UserError(place(), fmt::format("{} is larger than any memory", to_string(value.type)));
     }
     if (value.sharding) {
       check_sharding(*value.sharding, value.type.rank(), module_.mesh, place());

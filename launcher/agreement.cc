@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "runtime/executor.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -18,12 +19,14 @@ Outcome outcome_of(ExitCode user_error, const std::function<void()>& work) {
   try {
     work();
     return {};
+  } catch (const OutOfMemory& error) {
+    return {kRunFailed, error.what()};
   } catch (const UserError& error) {
     return {user_error, error.what()};
   } catch (const Failed& failed) {
     return {failed.exit_code(), failed.what()};
   } catch (const std::bad_alloc&) {
-    return {kRunFailed, "not enough memory"};
+    return {kRunFailed, kNoMemory};
   } catch (const std::exception& error) {
     return {kInternalError, fmt::format("internal error: {}", error.what())};
   }

@@ -11,6 +11,10 @@
 
 namespace spmd {
 
+// What is said where an allocation failed that nobody describes.
+inline constexpr const char* kNoMemory =
+    "not enough memory\n  use more ranks or smaller batches: spmd-run check says what a mesh needs";
+
 // The end of a run that all ranks know of. The message is the one to print, once.
 class Failed : public std::runtime_error {
  public:
@@ -24,8 +28,8 @@ class Failed : public std::runtime_error {
 
 // Runs `work` on every rank. When it throws anywhere, all ranks throw Failed with the message of
 // the lowest failing rank, which the message names unless it is rank 0. A UserError gives
-// `user_error`, any other exception kInternalError. All ranks call this together; `work` may not
-// wait for other ranks.
+// `user_error`, a lack of memory kRunFailed, any other exception kInternalError. All ranks call
+// this together; `work` may not wait for other ranks.
 void together(comm::Communicator& communicator, ExitCode user_error,
               const std::function<void()>& work);
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frontends/frontend.h"
+#include "frontends/read_file.h"
 #include "launcher/agreement.h"
 #include "launcher/choose_mesh.h"
 #include "launcher/compile_program.h"
@@ -42,24 +43,17 @@ Json list_arguments(const Module& module) {
   return rows;
 }
 
-Json predict(const CompileResult& result, const CostModel& cost) {
+Json predict(const plan::Statistics& statistics, const CostModel& cost) {
   double comm = 0;
-  for (const CollectiveUse& use : result.collectives) {
-    comm += static_cast<double>(use.count) * cost.latency +
-            static_cast<double>(use.bytes) / cost.bandwidth;
+  for (const plan::CollectiveTotal& total : statistics.collectives()) {
+    comm += static_cast<double>(total.count()) * cost.latency +
+            static_cast<double>(total.bytes()) / cost.bandwidth;
   }
-  const double compute = result.plan.statistics().flops_per_rank() / cost.flops_per_second;
+  const double compute = statistics.flops_per_rank() / cost.flops_per_second;
   return {{"compute_ms", compute * 1e3}, {"comm_ms", comm * 1e3}};
 }
 
-}  // namespace
-
-void run_check(const CommandLine& line) {
-  RunConfig config;
-  alone(kUsageError, [&] { config = resolve_config(line); });
-  if (line.print_config) return fmt::print("{}", print_config(config));
-  Module module;
-  alone(kFileError, [&] { module = import_file(line.model); });
+Json report_of_program(Module module, const CommandLine& line, const RunConfig& config) {
   alone(kUsageError, [&] {
     place_program(module, choose_mesh_for_check(module, config.mesh, line.ranks), config);
   });
@@ -69,11 +63,45 @@ void run_check(const CommandLine& line) {
   alone(kFileError,
         [&] { result = compile_program(std::move(module), terminal, line.verbose && !line.json); });
   Json report = report_of_plan(result.plan);
-  report["predicted"] = predict(result, CostModel{});
+  report["predicted"] = predict(result.plan.statistics(), CostModel{});
   report["ops"] = ops;
   report["arguments"] = list_arguments(result.module);
   add_remarks(report, result.remarks);
-  fmt::print("{}", line.json ? report.dump(2) + "\n" : report_text(report, line.verbose));
+  return report;
+}
+
+// What a Plan still tells of its program.
+Json report_of_saved_plan(const plan::Plan& plan, const CommandLine& line,
+                          const RunConfig& config) {
+  alone(kUsageError, [&] { check_plan_options(line.model, config); });
+  Json report = report_of_plan(plan);
+  report["predicted"] = predict(plan.statistics(), CostModel{});
+  return report;
+}
+
+}  // namespace
+
+void run_check(const CommandLine& line) {
+  RunConfig config;
+  ImportOptions options;
+  alone(kUsageError, [&] {
+    config = resolve_config(line);
+    options = parse_import_options(line.dims, line.inputs);
+  });
+  if (line.print_config) return fmt::print("{}", print_config(config));
+  Json report;
+  std::string bytes;
+  alone(kFileError, [&] { bytes = read_file(line.model); });
+  if (is_plan(bytes)) {
+    plan::Plan plan;
+    alone(kFileError, [&] { plan = plan::parse_plan(bytes, line.model); });
+    report = report_of_saved_plan(plan, line, config);
+  } else {
+    Module module;
+    alone(kFileError, [&] { module = import_bytes(bytes, line.model, options); });
+    report = report_of_program(std::move(module), line, config);
+  }
+  fmt::print("{}", line.json ? report_json(report) : report_text(report, line.verbose));
 }
 
 }  // namespace spmd

@@ -77,7 +77,15 @@ Mesh choose_mesh(const Module& module, const std::optional<MeshSpec>& spec, int6
 
 Mesh choose_mesh_for_check(const Module& module, const std::optional<MeshSpec>& spec,
                            int64_t ranks) {
-  if (!spec) return module.mesh;
+  if (!spec) {
+    const int64_t devices = module.mesh.num_devices();
+    if (ranks == 0 || ranks == devices) return module.mesh;
+    throw UserError(
+        "--ranks",
+        fmt::format("{}, but the program's mesh {} has {}", plural(ranks, "rank"),
+                    module.mesh.to_string(), devices),
+        "leave out --ranks, or choose another mesh, such as " + example_mesh(module.mesh, ranks));
+  }
   const std::optional<Mesh> mesh = complete(*spec);
   if (mesh && ranks == 0) return *mesh;
   if (ranks == 0) {

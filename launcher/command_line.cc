@@ -1,6 +1,7 @@
 #include "launcher/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 #include "launcher/exit_codes.h"
 #include "support/error.h"
@@ -14,7 +15,7 @@ constexpr const char* kHelp =
     R"(usage: [mpirun -n N] spmd-run MODEL [options]    train an exported program
        spmd-run check MODEL [options]            what a mesh costs; no devices
 
-MODEL is StableHLO text, an XLA HloModuleProto or a saved Plan.
+MODEL is StableHLO text, an XLA HloModuleProto, an ONNX model or a saved Plan.
 
   --state FILE        initial state, bound by name (safetensors, npy)
   --init random       draw what --state does not give
@@ -28,6 +29,8 @@ MODEL is StableHLO text, an XLA HloModuleProto or a saved Plan.
   --ranks N           ranks as threads of this process, without mpirun
   --config FILE       YAML: mesh, sharding rules and the options above
   --set KEY=VALUE     override a key of the config: --set train.steps=10
+  --set-dim NAME=SIZE       size of an ONNX model's symbolic dimension
+  --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
   --save-plan FILE    write the compiled Plan, to be run as MODEL
   --device cpu        where to run
   --print-config      print the configuration in force and stop
@@ -42,13 +45,45 @@ shardings, collectives with their bytes, memory per rank, predicted time.
   --mesh AXES         sizes of the mesh axes: data=2,model=4
   --config FILE       YAML: mesh and sharding rules
   --set KEY=VALUE     override a key of the config
+  --set-dim NAME=SIZE       size of an ONNX model's symbolic dimension
+  --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
   --ranks N           number of ranks, for an axis of size -1
   --json              print JSON
   --print-config      print the configuration in force and stop
   --verbose           the compiler's passes and remarks, full tables
 )";
 
-void add_shared(CLI::App& app, CommandLine& line) {
+// An integer of at least 1 and at most `most`.
+CLI::Validator count_of(const char* what, int64_t most) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool whole = error == std::errc() && end == text.data() + text.size();
+        if (whole && value >= 1 && value <= most) return "";
+        return fmt::format(
+            "found \"{}\", expected a number of {} of at least 1{}\n  for example: 4", text, what,
+            whole && value > 1 ? fmt::format(" and at most {}", most) : "");
+      },
+      "");
+}
+
+// The only word that is known so far.
+CLI::Validator only(const char* word) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        if (text == word) return std::string();
+        return fmt::format("found \"{}\", expected {}\n  nothing else is known here yet", text,
+                           word);
+      },
+      "");
+}
+
+// Ranks as threads know each other: memory grows with the square of their number.
+constexpr int64_t kMostThreads = 4096;
+constexpr int64_t kMostRanks = int64_t{1} << 24;
+
+void add_shared(CLI::App& app, CommandLine& line, int64_t most_ranks) {
   // Said twice, the last one holds, so that scripts can add to a command line.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_help_flag();
@@ -58,8 +93,14 @@ void add_shared(CLI::App& app, CommandLine& line) {
   app.add_option("--set", line.settings)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  for (auto [flag, values] :
+       {std::pair{"--set-dim", &line.dims}, std::pair{"--set-input", &line.inputs}}) {
+    app.add_option(flag, *values)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
   app.add_option("--mesh", line.mesh);
-  app.add_option("--ranks", line.ranks)->check(CLI::Range(1, 1 << 24));
+  app.add_option("--ranks", line.ranks)->check(count_of("ranks", most_ranks));
   app.add_flag("--verbose", line.verbose);
   app.add_flag("--print-config", line.print_config);
 }
@@ -68,9 +109,9 @@ void add_run(CLI::App& app, CommandLine& line) {
   app.add_option("--state", line.state);
   app.add_option_function<std::string>("--init",
                                        [&](const std::string&) { line.random_init = true; })
-      ->check(CLI::IsMember({"random"}));
+      ->check(only("random"));
   app.add_option("--batches", line.batches);
-  app.add_option("--steps", line.steps)->check(CLI::Range(int64_t{1}, int64_t{1} << 50));
+  app.add_option("--steps", line.steps)->check(count_of("steps", int64_t{1} << 50));
   app.add_option("--out", line.out);
   app.add_option("--report", line.report);
   app.add_option("--check", line.expected);
@@ -80,7 +121,7 @@ void add_run(CLI::App& app, CommandLine& line) {
                                        [](const std::string&) {
                                          // One device so far, and the default.
                                        })
-      ->check(CLI::IsMember({"cpu"}));
+      ->check(only("cpu"));
   app.add_flag("--version");
 }
 
@@ -103,11 +144,11 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine& line = parsed.line;
   CLI::App app("", "spmd-run");
   app.allow_extras();
-  add_shared(app, line);
+  add_shared(app, line, kMostThreads);
   add_run(app, line);
   CLI::App& check = *app.add_subcommand("check");
   check.allow_extras();
-  add_shared(check, line);
+  add_shared(check, line, kMostRanks);
   check.add_flag("--json", line.json);
 
   const auto stop = [&](int exit_code, std::string text) {
@@ -121,6 +162,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   };
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    return mistake(text.substr(0, text.find(':')) + ": expected one value after it");
   } catch (const CLI::ParseError& error) {
     return mistake(error.what());
   }

@@ -14,6 +14,8 @@ struct CommandLine {
   std::string model;                  // program or saved Plan
   std::string config;                 // YAML file, or empty
   std::vector<std::string> settings;  // --set KEY=VALUE
+  std::vector<std::string> dims;      // --set-dim NAME=SIZE
+  std::vector<std::string> inputs;    // --set-input NAME=VALUE
   std::string mesh, state, batches, out, report;
   int64_t steps = 0;         // 0: not given
   int ranks = 0;             // 0: not given

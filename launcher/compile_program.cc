@@ -3,6 +3,7 @@
 #include "launcher/progress.h"
 #include "sharding/annotations/remesh.h"
 #include "support/error.h"
+#include "support/printable.h"
 
 namespace spmd {
 namespace {
@@ -13,15 +14,25 @@ void print_passes(const CompileResult& result) {
                timing.changed ? "" : " (unchanged)");
   }
   for (const Remark& remark : result.remarks) {
-    fmt::print("{}: {} [{}]\n", remark.place, remark.text, remark.pass);
+    fmt::print("{}\n", printable(to_string(remark)));
   }
 }
 
 }  // namespace
 
+std::string to_string(const Remark& remark) {
+  return fmt::format("{}: {} [{}]", remark.place, remark.text, remark.pass);
+}
+
 bool is_plan(std::string_view bytes) {
   // The header's first field: tag 1 of type fixed32, then the magic number.
   return bytes.substr(0, 5) == "\x0dSPLN";
+}
+
+void check_plan_options(const std::string& path, const RunConfig& config) {
+  if (!config.mesh && !config.sharding) return;
+  throw UserError(path, "a compiled Plan keeps its mesh and shardings",
+                  "leave out --mesh and sharding rules, or compile the program again");
 }
 
 void place_program(Module& module, const Mesh& mesh, const RunConfig& config) {

@@ -12,8 +12,15 @@ namespace spmd {
 // Whether `bytes` begin like a saved Plan.
 bool is_plan(std::string_view bytes);
 
+// A Plan is complete: nothing about its placement can change. Throws UserError when `config` asks
+// for a mesh or shardings.
+void check_plan_options(const std::string& path, const RunConfig& config);
+
 // Gives the program its mesh and the shardings that the configuration asks for. Throws UserError.
 void place_program(Module& module, const Mesh& mesh, const RunConfig& config);
+
+// "place: text [pass]"
+std::string to_string(const Remark& remark);
 
 // passes/compile.h, with a progress bar on a terminal and, if `verbose`, the passes' times and the
 // remarks on standard output.

@@ -1,8 +1,6 @@
 #include "launcher/config.h"
 
-#include <fstream>
-#include <sstream>
-
+#include "frontends/read_file.h"
 #include "sharding/annotations/yaml_map.h"
 #include "support/error.h"
 
@@ -14,7 +12,8 @@ std::optional<int64_t> positive(const YamlMap& map, std::string_view key) {
   const auto value = map.integer(key);
   if (value && *value < 1) {
     throw UserError(place_of(*map.find(key), map.source()),
-                    fmt::format("{} is {}, expected at least 1", map.path_of(key), *value));
+                    fmt::format("{} is {}, expected at least 1", map.path_of(key), *value),
+                    "give it a larger number, or leave it out");
   }
   return value;
 }
@@ -23,7 +22,8 @@ std::optional<std::string> path(const YamlMap& map, std::string_view key) {
   auto value = map.string(key);
   if (value && value->empty()) {
     throw UserError(place_of(*map.find(key), map.source()),
-                    fmt::format("{} is empty, expected a path", map.path_of(key)));
+                    fmt::format("{} is empty, expected a path", map.path_of(key)),
+                    "give it a path, or leave it out");
   }
   return value;
 }
@@ -35,7 +35,8 @@ std::optional<Progress> read_progress(const YamlMap& map) {
   if (*text == "on" || *text == "true") return Progress::kOn;
   if (*text == "off" || *text == "false") return Progress::kOff;
   throw UserError(place_of(*map.find("progress"), map.source()),
-                  fmt::format("log.progress is \"{}\", expected auto, on or off", *text));
+                  fmt::format("log.progress is \"{}\", expected auto, on or off", *text),
+                  "auto draws a bar on a terminal, and prints lines elsewhere");
 }
 
 LogConfig read_log(const YAML::Node& node, const std::string& source) {
@@ -156,14 +157,7 @@ RunConfig parse_run_config(std::string_view yaml, const std::string& source) {
 }
 
 RunConfig read_run_config(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) {
-    throw UserError(path, "the configuration cannot be read",
-                    "check that the file exists and is readable");
-  }
-  return parse_run_config(text.str(), path);
+  return parse_run_config(read_file(path), path);
 }
 
 RunConfig merge(RunConfig file, RunConfig flags) {

@@ -37,7 +37,8 @@ struct RunConfig {
 //   out: final.safetensors
 //   report: out/
 //   log: {every: 1, jsonl: metrics.jsonl, progress: auto}
-// all optional. Throws UserError with file:line for an unknown key (with the nearest known one), a
+// all optional. Paths are relative to the current folder, as those of flags are, and not to the
+// file's. Throws UserError with file:line for an unknown key (with the nearest known one), a
 // key that occurs twice and a malformed value.
 RunConfig parse_run_config(std::string_view yaml, const std::string& source);
 

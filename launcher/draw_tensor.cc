@@ -4,8 +4,8 @@
 #include <set>
 
 #include "launcher/inputs.h"
-#include "runtime/binding.h"
 #include "support/float_formats.h"
+#include "support/names.h"
 
 namespace spmd {
 namespace {

@@ -8,6 +8,7 @@
 #include "launcher/text_table.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
+#include "support/printable.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -29,7 +30,8 @@ double distance(double a, double b) {
 
 double positive(const nlohmann::json& value, const std::string& path, const std::string& key) {
   if (value.is_number() && value.get<double>() >= 0) return value.get<double>();
-  throw UserError(path, fmt::format("\"{}\" is not a number of at least 0", key));
+  throw UserError(path, fmt::format("\"{}\" is not a number of at least 0", key),
+                  fmt::format("write how far it may differ: {{\"{}\": 1e-3}}", key));
 }
 
 double worst(const std::vector<Comparison::Row>& rows, double Comparison::Row::*field) {
@@ -129,8 +131,12 @@ std::string to_string(const Comparison& comparison, const std::string& expected_
     text += fmt::format("  ... and {} tensors that deviate less\n",
                         comparison.state.size() - kRowsShown);
   }
-  return fmt::format("{}check against {}: {}\n", text, expected_path,
-                     comparison.passed() ? "passed" : "FAILED");
+  if (!comparison.state_skipped.empty()) {
+    text += fmt::format("  state: not compared: {}\n", comparison.state_skipped);
+  }
+  return printable(fmt::format("{}check against {}: {}{}\n", text, expected_path,
+                               comparison.passed() ? "passed" : "FAILED",
+                               comparison.state_skipped.empty() ? "" : " (metrics only)"));
 }
 
 }  // namespace spmd

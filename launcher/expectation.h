@@ -32,6 +32,7 @@ struct Comparison {
     std::string note;       // "step 3", or what could not be compared
   };
   std::vector<Row> metrics, state;
+  std::string state_skipped;  // why the state is not compared, or empty
 
   double worst_metric() const;  // difference
   double worst_state() const;   // deviation

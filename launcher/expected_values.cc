@@ -6,6 +6,7 @@
 #include "support/error.h"
 
 namespace spmd {
+
 ExpectedValues::ExpectedValues(const std::string& path, const std::string& tolerances_path,
                                const plan::Plan& plan, const std::vector<std::string>& metrics,
                                int64_t steps)
@@ -14,6 +15,11 @@ ExpectedValues::ExpectedValues(const std::string& path, const std::string& toler
   tensors_ = source_->names();
   bind_metrics(metrics, steps);
   bind_state(plan);
+  // The state of a file whose metrics go on is that of a later step.
+  if (file_steps_ > steps && !tensors_.empty()) {
+    state_skipped_ =
+        fmt::format("{} has the state after {} steps, the run has {}", path_, file_steps_, steps);
+  }
 }
 
 void ExpectedValues::bind_metrics(const std::vector<std::string>& metrics, int64_t steps) {
@@ -31,9 +37,9 @@ void ExpectedValues::bind_metrics(const std::vector<std::string>& metrics, int64
       throw UserError(path_,
                       fmt::format("metric {} is {}, but {} steps are asked for", metric,
                                   describe(values.dtype, values.shape), steps),
-                      "expected one number a step");
+                      "give one number a step, or ask for fewer steps");
     }
-    longer_ = longer_ || values.shape[0] > steps;
+    file_steps_ = std::max(file_steps_, values.shape[0]);
   }
 }
 
@@ -45,7 +51,13 @@ void ExpectedValues::bind_state(const plan::Plan& plan) {
     state.push_back(i);
     names.push_back(plan.arguments(i).name());
   }
-  const std::vector<int> binding = bind_names(names, tensors_, path_);
+  const std::vector<int> binding = bind_names(names, tensors_, path_, [&](size_t i, size_t tensor) {
+                                     const plan::Placement& placement =
+                                         plan.arguments(state[i]).placement();
+                                     const TensorView value = source_->get(tensors_[tensor]);
+                                     return value.dtype == placement.dtype() &&
+                                            value.shape == plan::dims_of(placement.global_shape());
+                                   }).tensors;
   of_argument_.resize(static_cast<size_t>(plan.arguments_size()));
   std::vector<bool> used(tensors_.size(), false);
   for (size_t i = 0; i < binding.size(); ++i) {
@@ -59,15 +71,19 @@ void ExpectedValues::bind_state(const plan::Plan& plan) {
     if (value.dtype == placement.dtype() && holds_shape(value.shape, shape)) continue;
     throw UserError(
         fmt::format("{}: tensor {}", path_, tensors_[tensor]),
-        fmt::format("is {}; {} of the program is {}", describe(value.dtype, value.shape), names[i],
-                    describe(placement.dtype(), shape)));
+        fmt::format("is {}; {} of the program is {}", describe(value.dtype, value.shape),
+                    names[i].empty() ? fmt::format("argument {}", state[i]) : names[i],
+                    describe(placement.dtype(), shape)),
+        "give a tensor of that type and shape, or leave it out");
   }
   const auto unused = std::find(used.begin(), used.end(), false);
   if (unused == used.end()) return;
   throw UserError(path_,
                   fmt::format("tensor {} is neither a metric nor state of the program",
                               tensors_[static_cast<size_t>(unused - used.begin())]),
-                  fmt::format("metrics are: {}", fmt::join(metrics_, ", ")));
+                  metrics_.empty()
+                      ? "the program has no metrics; name state tensors as the state file does"
+                      : fmt::format("metrics are: {}", fmt::join(metrics_, ", ")));
 }
 
 void ExpectedValues::compare_metric_values(size_t metric, const std::vector<double>& values,
@@ -80,7 +96,7 @@ void ExpectedValues::compare_metric_values(size_t metric, const std::vector<doub
 void ExpectedValues::compare_argument(int argument, const TensorView& value,
                                       Comparison& comparison) const {
   const std::string& tensor = of_argument_[static_cast<size_t>(argument)];
-  if (tensor.empty() || longer_) return;
+  if (tensor.empty() || !state_skipped_.empty()) return;
   comparison.state.push_back(compare_state(tensor, value, source_->get(tensor), tolerances_));
 }
 

@@ -21,6 +21,8 @@ class ExpectedValues {
   // Compares what is known of metric number `metric`, if the file has it.
   void compare_metric_values(size_t metric, const std::vector<double>& values,
                              Comparison& comparison) const;
+  // Why the file's state is not to be compared, though it has some; empty: it is.
+  const std::string& state_skipped() const { return state_skipped_; }
   // Compares an argument's final value, if the file has it and is about as many steps.
   void compare_argument(int argument, const TensorView& value, Comparison& comparison) const;
 
@@ -35,8 +37,8 @@ class ExpectedValues {
   std::vector<std::string> of_metric_;    // by metric: the tensor, or ""
   std::vector<std::string> of_argument_;  // by argument
   std::vector<std::string> metrics_;
-  // The file's metrics go on after the last step: its state is that of another step.
-  bool longer_ = false;
+  int64_t file_steps_ = 0;  // of its longest metric
+  std::string state_skipped_;
 };
 
 }  // namespace spmd

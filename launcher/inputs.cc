@@ -2,8 +2,10 @@
 
 #include <fmt/ranges.h>
 
-#include "runtime/binding.h"
+#include <algorithm>
+
 #include "support/error.h"
+#include "support/names.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -11,12 +13,24 @@ namespace {
 
 constexpr size_t kListed = 8;
 
+std::string argument_name(const plan::Plan& plan, int index) {
+  const std::string& name = plan.arguments(index).name();
+  return name.empty() ? fmt::format("argument {}", index) : name;
+}
+
 std::string argument_text(const plan::Plan& plan, int index) {
-  const plan::Argument& argument = plan.arguments(index);
-  const plan::Placement& placement = argument.placement();
-  return fmt::format("{} {}",
-                     argument.name().empty() ? fmt::format("argument {}", index) : argument.name(),
+  const plan::Placement& placement = plan.arguments(index).placement();
+  return fmt::format("{} {}", argument_name(plan, index),
                      describe(placement.dtype(), plan::dims_of(placement.global_shape())));
+}
+
+std::vector<std::string> unused_tensors(const NameBinding& binding,
+                                        std::vector<std::string> tensors) {
+  std::vector<int> used = binding.tensors;
+  std::sort(used.begin(), used.end(), std::greater<>());
+  for (int tensor : used)
+    if (tensor >= 0) tensors.erase(tensors.begin() + tensor);
+  return tensors;
 }
 
 std::string list_lines(const std::vector<std::string>& lines) {
@@ -28,8 +42,10 @@ std::string list_lines(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-Inputs::Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init)
+Inputs::Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init,
+               const RecordedValues* recorded)
     : plan_(plan), bound_(static_cast<size_t>(plan.arguments_size()), false) {
+  if (recorded != nullptr) bind_recorded(*recorded);
   if (config.state) bind_state(*config.state);
   if (config.batches) bind_batches(*config.batches);
   if (random_init) draw_missing();
@@ -44,68 +60,103 @@ std::vector<int> Inputs::unbound() const {
   return arguments;
 }
 
+void Inputs::bind_recorded(const RecordedValues& recorded) {
+  initial_ = recorded.arguments();
+  bound_.assign(bound_.size(), true);
+  notes_.push_back(
+      fmt::format("{}: the arguments are those that the file records", plan_.source()));
+}
+
 void Inputs::bind_state(const std::string& path) {
   TensorSource& source = *sources_.emplace_back(open_tensor_source(path));
   const std::vector<std::string> tensors = source.names();
-  std::vector<std::string> names;
-  bool keeps_state = false;
-  for (const plan::Argument& argument : plan_.arguments()) {
-    names.push_back(argument.name());
-    keeps_state = keeps_state || argument.aliased_result() >= 0;
-  }
+  const bool keeps_state =
+      std::any_of(plan_.arguments().begin(), plan_.arguments().end(),
+                  [](const plan::Argument& argument) { return argument.aliased_result() >= 0; });
   if (!keeps_state) {
     throw UserError(
         path, fmt::format("{} keeps no state: no result replaces an argument", plan_.source()),
         "export the step with its state donated (jax.jit(step, donate_argnums=0)), "
         "and return the new state");
   }
-  const std::vector<int> binding = bind_names(names, tensors, path);
-  std::vector<bool> used(tensors.size(), false);
-  for (size_t i = 0; i < binding.size(); ++i) {
-    if (binding[i] < 0) continue;
-    const std::string& tensor = tensors[static_cast<size_t>(binding[i])];
-    used[static_cast<size_t>(binding[i])] = bound_[i] = true;
-    state_names_[static_cast<int>(i)] = tensor;
-    initial_.push_back(
-        {static_cast<int>(i), source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
+  const std::vector<int> open = takers_of_state();
+  const NameBinding binding = bind(open, source, 0);
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (binding.tensors[i] < 0) continue;
+    const std::string& tensor = tensors[static_cast<size_t>(binding.tensors[i])];
+    bound_[static_cast<size_t>(open[i])] = true;
+    state_names_[open[i]] = tensor;
+    initial_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!used[i]) unused_state_.push_back(tensors[i]);
-  }
-  if (!unused_state_.empty()) {
-    notes_.push_back(fmt::format("{}: {} tensors that no argument takes: {}", path,
-                                 unused_state_.size(), fmt::join(unused_state_, ", ")));
-  }
+  unused_state_ = unused_tensors(binding, tensors);
+  note_binding(path, binding, open, tensors);
 }
 
 void Inputs::bind_batches(const std::string& path) {
   TensorSource& source = *sources_.emplace_back(open_tensor_source(path));
   const std::vector<std::string> tensors = source.names();
   std::vector<int> open;
-  std::vector<std::string> names;
   for (int argument : unbound()) {
-    if (plan_.arguments(argument).aliased_result() >= 0) continue;
-    open.push_back(argument);
-    names.push_back(plan_.arguments(argument).name());
+    if (plan_.arguments(argument).aliased_result() < 0) open.push_back(argument);
   }
-  const std::vector<int> binding = bind_names(names, tensors, path);
-  std::string by_position;
-  for (size_t i = 0; i < binding.size(); ++i) {
-    if (binding[i] < 0) continue;
-    const std::string& tensor = tensors[static_cast<size_t>(binding[i])];
+  const NameBinding binding = bind(open, source, 1);
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (binding.tensors[i] < 0) continue;
+    const std::string& tensor = tensors[static_cast<size_t>(binding.tensors[i])];
     bound_[static_cast<size_t>(open[i])] = true;
-    if (names[i].empty()) {
-      by_position +=
-          fmt::format("{}{} is argument {}", by_position.empty() ? "" : ", ", tensor, open[i]);
-    }
     batches_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
-  if (batches_.size() > 1 && !by_position.empty()) {
-    notes_.push_back(
-        fmt::format("{}: bound by position, as the program names no inputs: {}; text "
-                    "exported with as_text(debug_info=True) has names",
-                    path, by_position));
+  unused_batches_ = unused_tensors(binding, tensors);
+  note_binding(path, binding, open, tensors);
+}
+
+// Where the program names nothing of its state, what is left of a state file is the state, and
+// inputs without names take nothing of it.
+std::vector<int> Inputs::takers_of_state() const {
+  const auto is_unnamed = [&](int i) { return is_place_only(plan_.arguments(i).name()); };
+  const auto is_state = [&](int i) { return plan_.arguments(i).aliased_result() >= 0; };
+  std::vector<int> takers = unbound();
+  const bool unnamed_state = std::any_of(takers.begin(), takers.end(),
+                                         [&](int i) { return is_unnamed(i) && is_state(i); });
+  if (unnamed_state) std::erase_if(takers, [&](int i) { return is_unnamed(i) && !is_state(i); });
+  return takers;
+}
+
+// `leading`: dimensions that tensors have before those of the arguments.
+NameBinding Inputs::bind(const std::vector<int>& arguments, TensorSource& source,
+                         size_t leading) const {
+  const std::vector<std::string> tensors = source.names();
+  std::vector<std::string> names;
+  for (int argument : arguments) names.push_back(plan_.arguments(argument).name());
+  return bind_names(names, tensors, source.path(), [&](size_t argument, size_t tensor) {
+    const plan::Placement& placement = plan_.arguments(arguments[argument]).placement();
+    const TensorView view = source.get(tensors[tensor]);
+    const std::vector<int64_t> shape = plan::dims_of(placement.global_shape());
+    return view.dtype == placement.dtype() && view.shape.size() == shape.size() + leading &&
+           std::equal(shape.begin(), shape.end(),
+                      view.shape.begin() + static_cast<ptrdiff_t>(leading));
+  });
+}
+
+void Inputs::note_binding(const std::string& path, const NameBinding& binding,
+                          const std::vector<int>& arguments,
+                          const std::vector<std::string>& tensors) {
+  const std::vector<std::string> unused = unused_tensors(binding, tensors);
+  if (!unused.empty()) {
+    notes_.push_back(fmt::format("{}: {} tensor{} that no argument takes: {}", path, unused.size(),
+                                 unused.size() == 1 ? "" : "s", fmt::join(unused, ", ")));
   }
+  if (binding.guessed.size() < 2) return;  // one tensor for one argument is no guess
+  std::vector<std::string> pairs;
+  for (int i : binding.guessed) {
+    const auto at = static_cast<size_t>(i);
+    pairs.push_back(fmt::format("{} is {}", tensors[static_cast<size_t>(binding.tensors[at])],
+                                argument_name(plan_, arguments[at])));
+  }
+  notes_.push_back(
+      fmt::format("{}: bound by position, as the program does not name them: {}; text exported "
+                  "with as_text(debug_info=True) has names",
+                  path, fmt::join(pairs, ", ")));
 }
 
 void Inputs::draw_missing() {
@@ -119,26 +170,33 @@ void Inputs::draw_missing() {
 
 // State that is missing is the state file's fault, other arguments are the batch file's.
 void Inputs::check_complete(const RunConfig& config) const {
-  std::vector<std::string> state, others;
+  std::vector<int> state, others;
   for (int index : unbound()) {
-    const bool aliased = plan_.arguments(index).aliased_result() >= 0;
-    (aliased ? state : others).push_back(argument_text(plan_, index));
+    (plan_.arguments(index).aliased_result() >= 0 ? state : others).push_back(index);
   }
-  const bool lacks_state = !state.empty();
-  if (!lacks_state && others.empty()) return;
-  const std::vector<std::string>& missing = lacks_state ? state : others;
-  const auto& file = lacks_state ? config.state : config.batches;
-  const char* flag = lacks_state ? "--state" : "--batches";
+  if (!state.empty()) report_missing(state, "--state", config.state, unused_state_);
+  if (!others.empty()) report_missing(others, "--batches", config.batches, unused_batches_);
+}
+
+void Inputs::report_missing(const std::vector<int>& arguments, const char* flag,
+                            const std::optional<std::string>& file,
+                            const std::vector<std::string>& unused) const {
+  std::vector<std::string> missing;
+  for (int index : arguments) missing.push_back(argument_text(plan_, index));
   std::string fact = fmt::format(
       "{} {} argument{} of {}:{}", file ? "lacks a tensor for" : "no file for", missing.size(),
       missing.size() == 1 ? "" : "s", plan_.source(), list_lines(missing));
-  if (file && lacks_state && !unused_state_.empty()) {
-    fact += "\n  tensors of the file that no argument takes:" + list_lines(unused_state_);
+  std::string remedy = file ? fmt::format("give a file that has them to {}", flag)
+                            : fmt::format("pass {} FILE", flag);
+  if (file && !unused.empty()) {
+    fact += "\n  tensors of the file that no argument takes:" + list_lines(unused);
+    const std::string& name = plan_.arguments(arguments[0]).name();
+    if (!is_place_only(name)) {
+      remedy =
+          fmt::format("name the tensors as the program does, for example {}", path_of(name, "."));
+    }
   }
-  throw UserError(
-      file.value_or(flag), fact,
-      file ? fmt::format("give a file that has them to {}, or draw them: --init random", flag)
-           : fmt::format("pass {} FILE, or draw them: --init random", flag));
+  throw UserError(file.value_or(flag), fact, remedy + ", or draw them: --init random");
 }
 
 int64_t Inputs::batch_size() const {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "launcher/config.h"
+#include "launcher/recorded_values.h"
+#include "runtime/binding.h"
 #include "runtime/io/tensor_source.h"
 #include "runtime/training_loop.h"
 
@@ -17,9 +19,11 @@ namespace spmd {
 // refer to.
 class Inputs {
  public:
-  // Throws UserError when a file cannot be read, a name fits several tensors, or an argument has no
-  // value and `random_init` does not allow to draw one.
-  Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init);
+  // Without files and `random_init`, the arguments are those that the program's file records, if
+  // `recorded` is not null. Throws UserError when a file cannot be read, a name fits several
+  // tensors, or an argument has no value and `random_init` does not allow to draw one.
+  Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init,
+         const RecordedValues* recorded = nullptr);
 
   // To be handed to TrainingLoop::prepare, which checks types and shapes.
   const std::vector<InitialValue>& initial() const { return initial_; }
@@ -32,16 +36,24 @@ class Inputs {
   int64_t batch_size() const;
 
  private:
+  void bind_recorded(const RecordedValues& recorded);
   void bind_state(const std::string& path);
   void bind_batches(const std::string& path);
+  std::vector<int> takers_of_state() const;
+  NameBinding bind(const std::vector<int>& arguments, TensorSource& source, size_t leading) const;
+  void note_binding(const std::string& path, const NameBinding& binding,
+                    const std::vector<int>& arguments, const std::vector<std::string>& tensors);
   void draw_missing();
   void check_complete(const RunConfig& config) const;
+  [[noreturn]] void report_missing(const std::vector<int>& arguments, const char* flag,
+                                   const std::optional<std::string>& file,
+                                   const std::vector<std::string>& unused) const;
   std::vector<int> unbound() const;
 
   const plan::Plan& plan_;
   std::vector<bool> bound_;
   std::vector<std::unique_ptr<TensorSource>> sources_;
-  std::vector<std::string> unused_state_;  // tensors of the state file that no argument takes
+  std::vector<std::string> unused_state_, unused_batches_;  // tensors that no argument takes
   std::map<int, std::string> state_names_;
   std::vector<std::string> notes_;
   std::list<Tensor> drawn_;

@@ -18,18 +18,14 @@ void check_outputs(const RunConfig& config, const CommandLine& line) {
   if (!line.save_plan.empty()) check_writable(line.save_plan);
 }
 
-// A Plan is complete: nothing can be changed about its placement any more.
-void check_plan_options(const plan::Plan& plan, const std::string& path, const RunConfig& config,
-                        int ranks) {
-  if (config.mesh || config.sharding) {
-    throw UserError(path, "a compiled Plan keeps its mesh and shardings",
-                    "leave out --mesh and sharding rules, or compile the program again");
-  }
+void check_ranks_of_plan(const plan::Plan& plan, const std::string& path, int ranks) {
   int64_t devices = 1;
   for (const plan::MeshAxis& axis : plan.mesh()) devices *= axis.size();
   if (devices != ranks) {
     throw UserError(
-        path, fmt::format("the Plan is for {} ranks, but there are {}", devices, ranks),
+        path,
+        fmt::format("the Plan is for {} rank{}, but there {} {}", devices, devices == 1 ? "" : "s",
+                    ranks == 1 ? "is" : "are", ranks),
         fmt::format("start {} ranks: mpirun -n {}, or --ranks {}", devices, devices, devices));
   }
 }
@@ -42,7 +38,10 @@ class Preparation {
       : communicator_(communicator), line_(line), launch_(launch) {}
 
   RunConfig configure() {
-    phase(kUsageError, [&] { config_ = resolve_config(line_); });
+    phase(kUsageError, [&] {
+      config_ = resolve_config(line_);
+      import_options_ = parse_import_options(line_.dims, line_.inputs);
+    });
     return config_;
   }
 
@@ -55,12 +54,15 @@ class Preparation {
       if (is_plan(bytes)) {
         job.plan = plan::parse_plan(bytes, line_.model);
       } else {
-        module = import_bytes(bytes, line_.model);
+        module = import_bytes(bytes, line_.model, import_options_);
       }
     });
     const int ranks = communicator_.size();
     phase(kUsageError, [&] {
-      if (is_plan(bytes)) return check_plan_options(job.plan, line_.model, config_, ranks);
+      if (is_plan(bytes)) {
+        check_plan_options(line_.model, config_);
+        return check_ranks_of_plan(job.plan, line_.model, ranks);
+      }
       place_program(module, choose_mesh(module, config_.mesh, ranks, launch_), config_);
     });
     phase(kFileError, [&] {
@@ -81,6 +83,7 @@ class Preparation {
   const CommandLine& line_;
   const LaunchEnvironment& launch_;
   RunConfig config_;
+  ImportOptions import_options_;
 };
 
 void broadcast(comm::Communicator& communicator, Job& job) {

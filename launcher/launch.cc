@@ -8,7 +8,9 @@
 #include "launcher/agreement.h"
 #include "launcher/check_command.h"
 #include "launcher/run_command.h"
+#include "runtime/io/mapped_file.h"
 #include "support/error.h"
+#include "support/printable.h"
 
 namespace spmd {
 namespace {
@@ -24,19 +26,22 @@ End current_end() {
     throw;
   } catch (const Failed& failed) {
     return {failed.exit_code(), failed.what()};
+  } catch (const OutputError& error) {
+    return {kFileError, error.what()};
   } catch (const UserError& error) {
     return {kRunFailed, error.what()};
   } catch (const comm::Aborted& aborted) {
     return {kRunFailed, aborted.what()};
   } catch (const std::bad_alloc&) {
-    return {kRunFailed, "not enough memory"};
+    return {kRunFailed, kNoMemory};
   } catch (const std::exception& error) {
     return {kInternalError, fmt::format("internal error: {}", error.what())};
   }
 }
 
 int report(const End& end) {
-  if (!end.message.empty()) fmt::print(stderr, "spmd-run: {}\n", end.message);
+  std::fflush(stdout);
+  if (!end.message.empty()) fmt::print(stderr, "spmd-run: {}\n", printable(end.message));
   std::fflush(nullptr);
   return end.exit_code;
 }
@@ -88,7 +93,8 @@ int run_processes(const CommandLine& line, const LaunchEnvironment& launch) {
     if (communicator->rank() != 0) end.message.clear();
     return report(end);
   }
-  if (communicator->size() > 1) communicator->abort("spmd-run: " + end.message, end.exit_code);
+  if (communicator->size() > 1)
+    communicator->abort("spmd-run: " + printable(end.message), end.exit_code);
   return report(end);
 }
 

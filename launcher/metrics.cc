@@ -75,7 +75,7 @@ std::string metrics_line(int64_t step, const std::vector<std::string>& names,
                          const std::vector<double>& values) {
   nlohmann::ordered_json line{{"step", step}};
   for (size_t i = 0; i < names.size(); ++i) line[names[i]] = number(values[i]);
-  return line.dump();
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace spmd

@@ -18,7 +18,8 @@ std::vector<std::string> name_metrics(const plan::Plan& plan, const std::vector<
 std::string metric_name(std::string_view result_name);
 
 // One line of metrics.jsonl, without the newline: {"step":0,"loss":2.5}. Numbers that JSON cannot
-// write are the strings "NaN", "Infinity" and "-Infinity".
+// write are the strings "NaN", "Infinity" and "-Infinity"; bytes of names that are no UTF-8 become
+// U+FFFD.
 std::string metrics_line(int64_t step, const std::vector<std::string>& names,
                          const std::vector<double>& values);
 

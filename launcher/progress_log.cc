@@ -1,9 +1,12 @@
 #include "launcher/progress_log.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "launcher/metrics.h"
+#include "runtime/io/mapped_file.h"
 #include "support/error.h"
+#include "support/printable.h"
 
 namespace spmd {
 namespace {
@@ -37,7 +40,26 @@ ProgressLog::ProgressLog(const RunConfig& config, std::vector<std::string> metri
 void ProgressLog::open(const std::string& path) {
   files_.push_back({path, std::ofstream(path)});
   if (files_.back().file) return;
-  throw UserError(path, "cannot write the file", "choose a place that can be written");
+  throw OutputError(path, "cannot write the file", "choose a place that can be written");
+}
+
+void ProgressLog::warn_of_nonsense(const StepReport& report) {
+  if (warned_) return;
+  std::string metrics;
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    if (std::isfinite(report.metrics[i])) continue;
+    metrics +=
+        fmt::format("{}{} is {}", metrics.empty() ? "" : ", ", metrics_[i], report.metrics[i]);
+  }
+  if (metrics.empty()) return;
+  warned_ = true;
+  bar_.clear();
+  fmt::print(
+      stderr,
+      "spmd-run: warning: step {}/{}: {}; the run goes on, and says this once\n"
+      "  look for a learning rate that is too high, a logarithm or square root of what is not "
+      "positive, a division by zero\n",
+      report.step + 1, steps_, printable(metrics));
 }
 
 std::string ProgressLog::rates() const {
@@ -55,12 +77,16 @@ void ProgressLog::step(const StepReport& report) {
   done_ = report.step + 1;
   for (Jsonl& jsonl : files_) {
     jsonl.file << metrics_line(report.step, metrics_, report.metrics) << "\n" << std::flush;
-    if (!jsonl.file) throw UserError(jsonl.path, "cannot write the metrics", "is the disk full?");
+    if (!jsonl.file) {
+      throw OutputError(jsonl.path, "cannot write the metrics", "see that the disk has room");
+    }
   }
+  warn_of_nonsense(report);
   if (quiet_) return;
   std::string values;
   for (size_t i = 0; i < metrics_.size(); ++i) {
-    values += fmt::format("{}{}={:.5g}", i > 0 ? "  " : "", metrics_[i], report.metrics[i]);
+    values +=
+        fmt::format("{}{}={:.5g}", i > 0 ? "  " : "", printable(metrics_[i]), report.metrics[i]);
   }
   if (terminal_.interactive) {
     if (batch_size_ > 0) {

@@ -17,11 +17,13 @@ class ProgressLog {
   ProgressLog(const RunConfig& config, std::vector<std::string> metrics, int64_t steps,
               int64_t batch_size);
 
-  // After a step: writes its metrics, and says how far the run is.
+  // After a step: writes its metrics, and says how far the run is. The first metric that is not
+  // finite is remarked on standard error. Throws OutputError.
   void step(const StepReport& report);
   void finish();
 
  private:
+  void warn_of_nonsense(const StepReport& report);
   void open(const std::string& path);
   std::string rates() const;
 
@@ -29,6 +31,7 @@ class ProgressLog {
   int64_t steps_, batch_size_, every_;
   int64_t done_ = 0;
   bool quiet_;
+  bool warned_ = false;
   Terminal terminal_;
   ProgressBar bar_;
   struct Jsonl {

@@ -89,6 +89,8 @@ void add_remarks(Json& report, const std::vector<Remark>& remarks) {
 
 void add_measurements(Json& report, const std::vector<StepTiming>& steps,
                       const std::deque<CollectiveRecord>& collectives, int64_t memory_bytes) {
+  Json& memory = report["memory"];
+  memory["workspace_bytes"] = memory_bytes - sum_of(memory);
   report["peak_memory_bytes"] = memory_bytes;
   for (Json& row : report["collectives"]) {
     double total = 0;
@@ -108,9 +110,14 @@ void add_measurements(Json& report, const std::vector<StepTiming>& steps,
 
 void add_comparison(Json& report, const Comparison& comparison) {
   report["check"] = {{"passed", comparison.passed()},
+                     {"state_skipped", comparison.state_skipped},
                      {"worst_metric_difference", comparison.worst_metric()},
                      {"worst_state_deviation", comparison.worst_state()},
                      {"tensors", comparison.state.size()}};
+}
+
+std::string report_json(const Json& report) {
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace spmd

@@ -23,12 +23,16 @@ nlohmann::ordered_json report_of_plan(const plan::Plan& plan);
 void add_remarks(nlohmann::ordered_json& report, const std::vector<Remark>& remarks);
 
 // Adds what rank 0 measured: each step, and per collective the milliseconds per step.
-// `memory_bytes` is the most that any rank held.
+// `memory_bytes` is the most that any rank held; what the Plan does not know of it, the
+// workspace of kernels and messages, becomes a part of the memory of its own.
 void add_measurements(nlohmann::ordered_json& report, const std::vector<StepTiming>& steps,
                       const std::deque<CollectiveRecord>& collectives, int64_t memory_bytes);
 
 // Adds what --check found.
 void add_comparison(nlohmann::ordered_json& report, const Comparison& comparison);
+
+// The text of report.json. Bytes of names that are no UTF-8 become U+FFFD.
+std::string report_json(const nlohmann::ordered_json& report);
 
 // For people. `all`: long tables whole.
 std::string report_text(const nlohmann::ordered_json& report, bool all = false);

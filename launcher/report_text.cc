@@ -3,6 +3,7 @@
 #include "launcher/report.h"
 #include "launcher/text_table.h"
 #include "support/error.h"
+#include "support/printable.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -31,12 +32,13 @@ std::string head(const Json& report) {
   lines += fmt::format("mesh          {}, {} rank{}\n", mesh_text(report["mesh"]), ranks,
                        ranks == 1 ? "" : "s");
   lines += fmt::format("compiled in   {:.0f} ms\n", report["compile_ms"].get<double>());
+  const bool ran = memory.contains("workspace_bytes");
   lines += fmt::format(
-      "memory/rank   {}: state {}, inputs {}, results {}, constants {}, "
-      "temporaries {}\n",
+      "memory/rank   {}: state {}, inputs {}, results {}, constants {}, temporaries {}, {}\n",
       bytes(report["peak_memory_bytes"]), bytes(memory["state_bytes"]),
       bytes(memory["input_bytes"]), bytes(memory["result_bytes"]), bytes(memory["constant_bytes"]),
-      bytes(memory["temporary_bytes"]));
+      bytes(memory["temporary_bytes"]),
+      ran ? "workspace " + bytes(memory["workspace_bytes"]) : "workspace not counted");
   lines += fmt::format("sent/rank     {} bytes a step\n", count(report["bytes_sent_per_step"]));
   lines +=
       fmt::format("work/rank     {:.4g} FLOPs a step, {:.3f} of an equal share\n",
@@ -121,7 +123,7 @@ std::string report_text(const Json& report, bool all) {
   if (report.contains("arguments")) lines += arguments(report, all);
   if (report.contains("steps")) lines += steps(report);
   if (report.contains("remarks")) lines += remarks(report, all);
-  return lines;
+  return printable(lines);
 }
 
 }  // namespace spmd

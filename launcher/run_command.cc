@@ -1,5 +1,7 @@
 #include "launcher/run_command.h"
 
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,8 +12,13 @@
 #include "launcher/metrics.h"
 #include "launcher/output_file.h"
 #include "launcher/progress_log.h"
+#include "launcher/recorded_values.h"
 #include "launcher/report.h"
+#include "runtime/io/mapped_file.h"
 #include "support/error.h"
+#include "support/names.h"
+#include "support/printable.h"
+#include "support/remedy.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -31,7 +38,11 @@ class Session {
     compare();
     report();
     if (check_failed_) {
-      throw Failed(kCheckFailed, fmt::format("{}: the run gave other numbers", line_.expected));
+      throw Failed(
+          kCheckFailed,
+          fmt::format("{}: the run gave other numbers\n"
+                      "  the table says which; --tolerances FILE allows larger differences",
+                      reference()));
     }
   }
 
@@ -41,10 +52,12 @@ class Session {
   // Whatever can be wrong is found here, before the first step.
   void prepare() {
     together(communicator_, kFileError, [&] {
-      executor_.emplace(job_.plan, communicator_);
+      with_remedy("express the program without it, on the CPU",
+                  [&] { executor_.emplace(job_.plan, communicator_); });
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
-      inputs_.emplace(job_.plan, job_.config, line_.random_init);
+      if (takes_recorded()) recorded_ = RecordedValues::read(line_.model, job_.plan);
+      inputs_.emplace(job_.plan, job_.config, line_.random_init, recorded_ ? &*recorded_ : nullptr);
       TrainingRun run{.initial = inputs_->initial(), .batches = inputs_->batches()};
       run.steps = job_.config.steps.value_or(-1);
       run.on_step = [this](const StepReport& report) { return on_step(report); };
@@ -56,24 +69,64 @@ class Session {
       }
       log_.emplace(job_.config, metrics_, loop_->steps(), inputs_->batch_size());
     });
+    on_root(communicator_, kUsageError, [&] {
+      if (line_.tolerances.empty() || !line_.expected.empty()) return;
+      if (!compares_recorded()) {
+        throw UserError("--tolerances", "there is nothing to compare", "pass --check FILE too");
+      }
+      tolerances_ = read_tolerances(line_.tolerances);
+    });
     history_.resize(metrics_.size());
+  }
+
+  // What the program's file records is used where the user says nothing else.
+  bool takes_recorded() const {
+    return !job_.config.state && !job_.config.batches && !line_.random_init;
+  }
+  // The recorded results are those of one step.
+  bool compares_recorded() const {
+    return line_.expected.empty() && recorded_ && recorded_->has_results() && loop_->steps() == 1;
+  }
+  // What the run is compared with.
+  const std::string& reference() const {
+    return line_.expected.empty() ? line_.model : line_.expected;
   }
 
   void announce() const {
     const plan::Statistics& statistics = job_.plan.statistics();
     fmt::print("{} on {}, {} rank{}: compiled in {:.0f} ms, {} bytes sent a step and rank\n",
-               job_.plan.source(),
+               printable(job_.plan.source()),
                executor_->mesh().num_axes() > 0 ? executor_->mesh().to_string() : "one device",
                communicator_.size(), communicator_.size() == 1 ? "" : "s", statistics.compile_ms(),
                with_thousands(statistics.bytes_sent_per_step()));
-    for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", note);
+    for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", printable(note));
+    note_unnamed_metrics();
+    if (recorded_ && recorded_->has_results() && loop_->steps() > 1) {
+      fmt::print(
+          "note: {}: records the results of one step, which are not compared with those of {}\n",
+          printable(job_.plan.source()), loop_->steps());
+    }
     std::fflush(stdout);
+  }
+
+  void note_unnamed_metrics() const {
+    std::vector<std::string> unnamed;
+    for (const std::string& metric : metrics_) {
+      if (is_place_only(metric)) unnamed.push_back(metric);
+    }
+    if (unnamed.empty()) return;
+    fmt::print(
+        "note: {}: names these metrics by their places only: {}; StableHLO text of a step that "
+        "returns them in a dict has names\n",
+        printable(job_.plan.source()), fmt::join(unnamed, ", "));
   }
 
   // A failure in here is one rank's own: the others wait for it in a collective, or will.
   void train() {
     try {
       loop_->run();
+    } catch (const OutputError&) {
+      throw;
     } catch (const UserError& error) {
       const std::string text = error.what();
       if (communicator_.size() == 1 || text.rfind("rank ", 0) == 0) throw;
@@ -96,7 +149,23 @@ class Session {
   }
 
   void compare() {
-    if (line_.expected.empty()) return;
+    if (compares_recorded()) {
+      compare_recorded();
+    } else if (!line_.expected.empty()) {
+      compare_expected();
+    }
+  }
+
+  void compare_recorded() {
+    Comparison comparison;
+    for (int i = 0; i < job_.plan.results_size(); ++i) {
+      const std::optional<Tensor> value = executor_->gather_result(i);
+      if (is_root()) recorded_->compare(i, value->view(), tolerances_, comparison);
+    }
+    conclude(std::move(comparison));
+  }
+
+  void compare_expected() {
     Comparison comparison;
     for (size_t i = 0; expected_ && i < history_.size(); ++i) {
       expected_->compare_metric_values(i, history_[i], comparison);
@@ -106,10 +175,21 @@ class Session {
       const std::optional<Tensor> value = executor_->gather_argument(i);
       if (expected_) expected_->compare_argument(i, value->view(), comparison);
     }
-    // All ranks end with the exit code that rank 0 finds.
+    if (expected_) comparison.state_skipped = expected_->state_skipped();
+    conclude(std::move(comparison));
+  }
+
+  // All ranks end with the exit code that rank 0 finds.
+  void conclude(Comparison comparison) {
     std::string verdict = comparison.passed() ? "passed" : "failed";
     communicator_.broadcast(verdict, 0, "the outcome of --check");
-    if (is_root()) fmt::print("{}", to_string(comparison, line_.expected));
+    if (is_root()) fmt::print("{}", to_string(comparison, reference()));
+    if (is_root() && !comparison.state_skipped.empty()) {
+      fmt::print(stderr,
+                 "spmd-run: warning: {}: the state was not compared: {}\n"
+                 "  run as many steps to compare it\n",
+                 reference(), comparison.state_skipped);
+    }
     comparison_ = std::move(comparison);
     check_failed_ = verdict == "failed";
   }
@@ -130,7 +210,7 @@ class Session {
       add_remarks(report, job_.remarks);
       if (comparison_) add_comparison(report, *comparison_);
       const std::string& folder = *job_.config.report;
-      write_whole_file(folder + "/report.json", report.dump(2) + "\n");
+      write_whole_file(folder + "/report.json", report_json(report));
       write_whole_file(folder + "/report.txt", report_text(report, true));
       fmt::print("{}report: {}/report.json\n", report_text(report, line_.verbose), folder);
     });
@@ -139,6 +219,7 @@ class Session {
   comm::Communicator& communicator_;
   const CommandLine& line_;
   const Job& job_;
+  std::optional<RecordedValues> recorded_;
   std::optional<Inputs> inputs_;
   std::optional<Executor> executor_;
   std::optional<TrainingLoop> loop_;
@@ -148,6 +229,7 @@ class Session {
   bool check_failed_ = false;
   // On rank 0 only.
   std::optional<ExpectedValues> expected_;
+  Tolerances tolerances_;  // for what the program's file records
   std::optional<ProgressLog> log_;
   std::optional<Comparison> comparison_;
 };

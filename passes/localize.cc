@@ -103,26 +103,14 @@ void Localizer::copy(OpId id, Builder& builder) {
 // A reshard of a value that any placement can make for nothing makes it in place.
 ValueId Localizer::rebuild_source(const Op& source, const TensorType& local,
                                   const Placement& target, Builder& builder) {
-  switch (source.code) {
-    case OpCode::kConstant: {
-      const Literal& literal = source.as<ConstantAttrs>().value;
-      if (!literal.is_splat()) return ValueId::kNone;
-      return builder.constant(Literal::splat(local, static_cast<const void*>(literal.data())));
-    }
-    case OpCode::kBroadcastInDim:
-      return builder.broadcast(map_.at(source.operands[0]), local.shape, {});
-    case OpCode::kIota: {
-      const int64_t dim = source.as<IotaAttrs>().dim;
-      const AtomList& axes = target.dims[static_cast<size_t>(dim)];
-      const ValueId iota = builder.iota(local, dim);
-      if (axes.empty()) return iota;
-      const ValueId start = builder.broadcast(
-          axis_offset(builder, axes, atoms_, local.dtype, local.dim(dim)), local.shape, {});
-      return builder.binary(OpCode::kAdd, iota, start);
-    }
-    default:
-      return ValueId::kNone;
-  }
+  const ValueId made = made_anew(source, local, builder);
+  if (source.code != OpCode::kIota) return made;
+  const int64_t dim = source.as<IotaAttrs>().dim;
+  const AtomList& axes = target.dims[static_cast<size_t>(dim)];
+  if (axes.empty()) return made;
+  const ValueId start = builder.broadcast(
+      axis_offset(builder, axes, atoms_, local.dtype, local.dim(dim)), local.shape, {});
+  return builder.binary(OpCode::kAdd, made, start);
 }
 
 void Localizer::copy_reshard(const Op& op, Builder& builder) {

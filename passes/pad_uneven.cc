@@ -49,7 +49,6 @@ class UnevenPadder : public Rebuilder {
 
   ValueId resized(ValueId old, const Dims& shape, Builder& builder);
   ValueId resize(ValueId value, const Placement& placement, const Dims& shape, Builder& builder);
-  ValueId rebuilt(const Op& source, const Dims& shape, Builder& builder);
   void mask_operands(const Op& op, const FactorRule& rule, const std::vector<int64_t>& sizes,
                      std::vector<ValueId>& operands, Builder& builder);
   ValueId mask(ValueId value, const Placement& placement, int64_t dim, int64_t true_size,
@@ -88,23 +87,6 @@ std::vector<Placement> UnevenPadder::read_placements() const {
 
 // ---- sizes
 
-ValueId UnevenPadder::rebuilt(const Op& source, const Dims& shape, Builder& builder) {
-  const TensorType type = from_.type(source.results[0]).with_shape(shape);
-  switch (source.code) {
-    case OpCode::kConstant: {
-      const Literal& literal = source.as<ConstantAttrs>().value;
-      if (!literal.is_splat()) return ValueId::kNone;
-      return builder.constant(Literal::splat(type, static_cast<const void*>(literal.data())));
-    }
-    case OpCode::kIota:
-      return builder.iota(type, source.as<IotaAttrs>().dim);
-    case OpCode::kBroadcastInDim:
-      return builder.broadcast(map_.at(source.operands[0]), shape, {});
-    default:
-      return ValueId::kNone;
-  }
-}
-
 ValueId UnevenPadder::resize(ValueId value, const Placement& placement, const Dims& shape,
                              Builder& builder) {
   const Dims now = to_.type(value).shape;
@@ -138,7 +120,7 @@ ValueId UnevenPadder::resized(ValueId old, const Dims& shape, Builder& builder) 
   const ValueId value = map_.at(old);
   if (to_.type(value).shape == shape) return value;
   if (is_free_source(from_, old)) {
-    const ValueId made = rebuilt(*from_.def(old), shape, builder);
+    const ValueId made = made_anew(*from_.def(old), from_.type(old).with_shape(shape), builder);
     if (made != ValueId::kNone) return placed(made, placement(old));
   }
   return resize(value, placement(old), shape, builder);

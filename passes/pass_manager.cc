@@ -7,6 +7,7 @@
 #include "ir/text.h"
 #include "ir/verifier.h"
 #include "passes/pass.h"
+#include "passes/registry.h"
 #include "support/error.h"
 #include "support/strings.h"
 
@@ -17,20 +18,6 @@ size_t live_ops(const Module& module) {
   size_t count = 0;
   for (const auto& fn : module.functions()) count += fn->num_live_ops();
   return count;
-}
-
-void check_names(const std::vector<Pass>& passes, const PipelineOptions& options) {
-  std::vector<std::string> known;
-  for (const Pass& pass : passes) known.push_back(pass.name);
-  const auto check = [&](const std::string& name, const char* place) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) return;
-    const auto candidate = nearest(name, known);
-    throw UserError(place, fmt::format("there is no pass '{}' among those chosen", name),
-                    candidate ? fmt::format("did you mean '{}'?", *candidate)
-                              : fmt::format("the passes are: {}", fmt::join(known, ", ")));
-  };
-  if (!options.stop_after.empty()) check(options.stop_after, "stop_after");
-  for (const std::string& name : options.skip) check(name, "skip");
 }
 
 // Numbered text files and manifest.json in one folder. A stage that changed nothing has no file of
@@ -113,9 +100,23 @@ void PassContext::remark(std::string_view pass, const Op& op, std::string text) 
                      std::move(text)});
 }
 
+void check_pass_names(const std::vector<Pass>& passes, const PipelineOptions& options) {
+  std::vector<std::string> known;
+  for (const Pass& pass : passes) known.push_back(pass.name);
+  const auto check = [&](const std::string& name, const char* place) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    const auto candidate = nearest(name, known);
+    throw UserError(place, fmt::format("there is no pass '{}' among those chosen", name),
+                    candidate ? fmt::format("did you mean '{}'?", *candidate)
+                              : fmt::format("the passes are: {}", fmt::join(known, ", ")));
+  };
+  if (!options.stop_after.empty()) check(options.stop_after, "stop_after");
+  for (const std::string& name : options.skip) check(name, "skip");
+}
+
 std::vector<PassTiming> run_passes(Module& module, const std::vector<Pass>& passes,
                                    PassContext& context, const PipelineOptions& options) {
-  check_names(passes, options);
+  check_pass_names(passes, options);
   Dump dump(options.dump_dir);
   dump.stage(module, {.pass = "input", .ops = live_ops(module)});
   std::vector<PassTiming> timings;

@@ -1,10 +1,10 @@
 #include "runtime/binding.h"
 
 #include <algorithm>
-#include <cctype>
 #include <unordered_map>
 
 #include "support/error.h"
+#include "support/names.h"
 
 namespace spmd {
 namespace {
@@ -65,40 +65,67 @@ std::string list(const std::vector<int>& which, const std::vector<std::string>& 
   return which.size() > 8 ? text + ", ..." : text;
 }
 
-// Unnamed arguments take the tensors that are left.
-void bind_by_position(const std::vector<std::string>& arguments, size_t num_tensors,
-                      std::vector<int>& bound) {
-  std::vector<bool> taken(num_tensors, false);
-  for (int tensor : bound)
-    if (tensor >= 0) taken[static_cast<size_t>(tensor)] = true;
-  const auto unnamed = std::count(arguments.begin(), arguments.end(), "");
-  if (std::count(taken.begin(), taken.end(), false) != unnamed) return;
-  size_t next = 0;
-  for (size_t a = 0; a < arguments.size(); ++a) {
-    if (!arguments[a].empty()) continue;
-    while (taken[next]) ++next;
-    bound[a] = static_cast<int>(next++);
+// What is left once names have been compared: arguments whose names tell their place only, and
+// tensors that no argument has taken.
+class Remainder {
+ public:
+  Remainder(const std::vector<std::string>& arguments, size_t num_tensors, NameBinding& binding)
+      : binding_(binding), taken_(num_tensors, false) {
+    for (size_t a = 0; a < arguments.size(); ++a) {
+      const int tensor = binding.tensors[a];
+      if (tensor >= 0) taken_[static_cast<size_t>(tensor)] = true;
+      if (tensor < 0 && is_place_only(arguments[a])) arguments_.push_back(a);
+    }
   }
-}
+
+  void bind_by_type(const Fits& fits) {
+    std::vector<std::pair<size_t, size_t>> pairs;
+    for (size_t a : arguments_) {
+      const std::vector<size_t> tensors = free_tensors([&](size_t t) { return fits(a, t); });
+      if (tensors.size() != 1) continue;
+      const auto rivals = std::count_if(arguments_.begin(), arguments_.end(),
+                                        [&](size_t other) { return fits(other, tensors[0]); });
+      if (rivals == 1) pairs.emplace_back(a, tensors[0]);
+    }
+    for (const auto& [argument, tensor] : pairs) bind(argument, tensor);
+    std::erase_if(arguments_, [&](size_t a) { return binding_.tensors[a] >= 0; });
+  }
+
+  void bind_in_order() {
+    const std::vector<size_t> tensors = free_tensors([](size_t) { return true; });
+    if (tensors.size() != arguments_.size()) return;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      bind(arguments_[i], tensors[i]);
+      binding_.guessed.push_back(static_cast<int>(arguments_[i]));
+    }
+  }
+
+ private:
+  template <typename Wanted>
+  std::vector<size_t> free_tensors(Wanted wanted) const {
+    std::vector<size_t> tensors;
+    for (size_t t = 0; t < taken_.size(); ++t)
+      if (!taken_[t] && wanted(t)) tensors.push_back(t);
+    return tensors;
+  }
+  void bind(size_t argument, size_t tensor) {
+    binding_.tensors[argument] = static_cast<int>(tensor);
+    taken_[tensor] = true;
+  }
+
+  NameBinding& binding_;
+  std::vector<bool> taken_;
+  std::vector<size_t> arguments_;
+};
 
 }  // namespace
 
-std::vector<std::string> words_of(const std::string& name) {
-  Words words;
-  bool inside = false;
-  for (char c : name) {
-    const bool letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (letter && !inside) words.emplace_back();
-    if (letter) words.back() += c;
-    inside = letter;
-  }
-  return words;
-}
-
-std::vector<int> bind_names(const std::vector<std::string>& arguments,
-                            const std::vector<std::string>& tensors, const std::string& source) {
+NameBinding bind_names(const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& tensors, const std::string& source,
+                       const Fits& fits) {
   const SuffixIndex by_tensor(tensors), by_argument(arguments);
-  std::vector<int> bound(arguments.size(), -1);
+  NameBinding binding{std::vector<int>(arguments.size(), -1), {}};
+  std::vector<int>& bound = binding.tensors;
   for (size_t a = 0; a < arguments.size(); ++a) {
     const Words words = words_of(arguments[a]);
     SuffixIndex::Match match = by_tensor.longest(words);
@@ -128,8 +155,10 @@ std::vector<int> bind_names(const std::vector<std::string>& arguments,
     }
     bound[a] = tensor;
   }
-  bind_by_position(arguments, tensors.size(), bound);
-  return bound;
+  Remainder remainder(arguments, tensors.size(), binding);
+  if (fits) remainder.bind_by_type(fits);
+  remainder.bind_in_order();
+  return binding;
 }
 
 }  // namespace spmd

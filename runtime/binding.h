@@ -1,20 +1,27 @@
 // Which tensor of a file is which argument of the program, by the words of their names.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace spmd {
 
-// The words of a name: what is between anything but letters and digits. "state__params____w__" and
-// "result[0]['params'].w" are [state params w] and [result 0 params w].
-std::vector<std::string> words_of(const std::string& name);
+struct NameBinding {
+  std::vector<int> tensors;  // by argument; -1: none
+  std::vector<int> guessed;  // arguments that took theirs by position alone
+};
 
-// For each argument, the index of its tensor or -1. An argument takes the tensor with which it
-// shares the longest suffix of words, unless that tensor shares a longer one with another argument.
-// Arguments without a name ("") then take the tensors that are left, in order, when there are as
-// many. Throws UserError that lists the candidates when the longest suffix is shared with several.
-std::vector<int> bind_names(const std::vector<std::string>& arguments,
-                            const std::vector<std::string>& tensors, const std::string& source);
+// Whether a tensor may be an argument's by type and shape.
+using Fits = std::function<bool(size_t argument, size_t tensor)>;
+
+// An argument takes the tensor with which it shares the longest suffix of words
+// (support/names.h), unless that tensor shares a longer one with another argument. Arguments whose
+// names tell their place only then take what is left: the tensor that fits them and no other such
+// argument, and after that, when there are as many, in order. Throws UserError that lists the
+// candidates when the longest suffix is shared with several.
+NameBinding bind_names(const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& tensors, const std::string& source,
+                       const Fits& fits = {});
 
 }  // namespace spmd

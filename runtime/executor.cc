@@ -35,8 +35,9 @@ struct Executor::Memory {
   explicit Memory(int64_t bytes)
       : data(static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes)))) {
     if (!data)
-      throw UserError("memory", fmt::format("cannot allocate {}", human_bytes(double(bytes))),
-                      "use more ranks, or shard larger tensors");
+      throw OutOfMemory("memory", fmt::format("cannot allocate {}", human_bytes(double(bytes))),
+                        "use more ranks, or shard larger tensors: spmd-run check says what a mesh "
+                        "needs");
     std::memset(data, 0, static_cast<size_t>(bytes));
   }
   ~Memory() { std::free(data); }
@@ -71,7 +72,7 @@ Executor::~Executor() = default;
 
 std::byte* Executor::allocate(int64_t bytes) {
   const int64_t rounded = std::max<int64_t>((bytes + 63) / 64 * 64, 64);
-  memory_bytes_ += rounded;
+  memory_bytes_ += bytes;
   return memory_.emplace_back(std::make_unique<Memory>(rounded))->data;
 }
 
@@ -100,27 +101,36 @@ void Executor::find_aliases() {
     const int32_t r = argument.aliased_result();
     if (r < 0) continue;
     argument_of_result_[static_cast<size_t>(r)] = a;
-    Alias alias{argument.buffer(), plan_.results(r).buffer()};
-    if (alias.argument_buffer == alias.result_buffer) continue;
-    const bool exchange = plan_.buffers(alias.result_buffer).kind() == plan::Buffer::RESULT &&
-                          users[static_cast<size_t>(alias.result_buffer)] == 1;
-    if (!exchange) alias.staging = allocate(plan_.buffers(alias.argument_buffer).bytes());
+    const int32_t result_buffer = plan_.results(r).buffer();
+    if (argument.buffer() == result_buffer) continue;
+    const plan::Buffer::Kind kind = plan_.buffers(result_buffer).kind();
+    Alias alias{argument.buffer(), result_buffer, false};
+    alias.exchange = kind == plan::Buffer::RESULT && users[static_cast<size_t>(result_buffer)] == 1;
+    if (kind == plan::Buffer::ARGUMENT)
+      alias.staging = allocate(plan_.buffers(alias.argument_buffer).bytes());
     aliases_.push_back(alias);
   }
 }
 
 void Executor::exchange_aliases() {
-  // What is copied is read before any argument changes.
+  const auto buffer = [&](int32_t number) -> std::byte*& {
+    return buffers_[static_cast<size_t>(number)];
+  };
+  const auto copy = [&](std::byte* to, const Alias& alias) {
+    std::memcpy(to, buffer(alias.result_buffer),
+                static_cast<size_t>(plan_.buffers(alias.argument_buffer).bytes()));
+  };
+  // What is in arguments is read before any of them changes.
   for (const Alias& alias : aliases_)
-    if (alias.staging)
-      std::memcpy(alias.staging, buffers_[static_cast<size_t>(alias.result_buffer)],
-                  static_cast<size_t>(plan_.buffers(alias.argument_buffer).bytes()));
+    if (alias.staging) copy(alias.staging, alias);
   for (Alias& alias : aliases_) {
-    std::byte*& argument = buffers_[static_cast<size_t>(alias.argument_buffer)];
+    std::byte*& argument = buffer(alias.argument_buffer);
     if (alias.staging) {
       std::swap(argument, alias.staging);
+    } else if (alias.exchange) {
+      std::swap(argument, buffer(alias.result_buffer));
     } else {
-      std::swap(argument, buffers_[static_cast<size_t>(alias.result_buffer)]);
+      copy(argument, alias);
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/tensor.h"
 #include "sharding/spec/mesh.h"
+#include "support/error.h"
 
 namespace spmd {
 
@@ -22,10 +23,17 @@ struct StepTiming {
   double step_ms = 0, compute_ms = 0, comm_ms = 0, exposed_ms = 0;
 };
 
+// Memory for a Plan's buffers that the machine does not have.
+class OutOfMemory : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 class Executor {
  public:
   // `plan` (verified) and `communicator` outlive the executor, which is used on one thread. Throws
-  // UserError when the plan is for another number of ranks, or asks for what the CPU cannot do.
+  // UserError when the plan is for another number of ranks, or asks for what the CPU cannot do, and
+  // OutOfMemory.
   Executor(const plan::Plan& plan, comm::Communicator& communicator);
   ~Executor();
   Executor(const Executor&) = delete;
@@ -34,7 +42,8 @@ class Executor {
   const plan::Plan& plan() const { return plan_; }
   const Mesh& mesh() const { return mesh_; }
   comm::Communicator& communicator() { return communicator_; }
-  // Memory held for buffers and workspace.
+  // Bytes held for the Plan's buffers, and beside them for what kernels and the exchange of state
+  // need.
   int64_t memory_bytes() const { return memory_bytes_; }
 
   // Gives an argument its value: this rank's block of a global tensor. Throws UserError when its
@@ -63,9 +72,11 @@ class Executor {
  private:
   struct Memory;
   // A result that becomes an argument: by exchanging buffers, or by copying when the result's
-  // buffer is also something else.
+  // buffer is also something else; through `staging` when that is an argument's, which may be
+  // overwritten first.
   struct Alias {
     int32_t argument_buffer, result_buffer;
+    bool exchange;
     std::byte* staging = nullptr;
   };
 

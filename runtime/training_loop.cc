@@ -1,7 +1,6 @@
 #include "runtime/training_loop.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "runtime/io/safetensors.h"
@@ -17,11 +16,7 @@ TrainingLoop::TrainingLoop(Executor& executor) : executor_(executor) {
     if (aliased.count(r) || plan::element_count(plan.results(r).placement().global_shape()) != 1)
       continue;
     metrics_.push_back(r);
-    metric_names_.push_back(plan.results(r).name());
   }
-  for (size_t i = 0; i < metric_names_.size(); ++i)
-    if (metric_names_[i].empty())
-      metric_names_[i] = metrics_.size() == 1 ? "loss" : fmt::format("result{}", metrics_[i]);
 }
 
 void TrainingLoop::prepare(TrainingRun run) {
@@ -57,32 +52,45 @@ void TrainingLoop::check_all_bound() const {
 }
 
 void TrainingLoop::check_batches() {
-  std::optional<int64_t> available;
-  for (const BatchValue& batch : run_.batches) {
-    const plan::Placement& placement = executor_.plan().arguments(batch.argument).placement();
-    const std::vector<int64_t> wanted = plan::dims_of(placement.global_shape());
-    const std::vector<int64_t>& shape = batch.values.shape;
-    const bool fits = batch.values.dtype == placement.dtype() &&
-                      shape.size() == wanted.size() + 1 &&
-                      std::equal(wanted.begin(), wanted.end(), shape.begin() + 1);
-    if (!fits)
-      throw UserError(batch.source,
-                      fmt::format("is {}; a batch of {} is {}", describe(batch.values.dtype, shape),
-                                  executor_.plan().arguments(batch.argument).name(),
-                                  describe(placement.dtype(), wanted)),
-                      "expected one more leading dimension: the batches, one per step");
-    if (run_.steps >= 0 && shape[0] < run_.steps)
-      throw UserError(
-          batch.source,
-          fmt::format("holds {} batches, but {} steps are asked for", shape[0], run_.steps),
-          "give more batches or ask for fewer steps");
-    available = std::min(available.value_or(shape[0]), shape[0]);
-  }
-  if (available == 0) {
-    throw UserError(run_.batches.front().source, "holds no batches: its leading dimension is 0",
+  for (const BatchValue& batch : run_.batches) check_batch(batch);
+  if (run_.steps >= 0) return;
+  run_.steps = 1;
+  if (run_.batches.empty()) return;
+  const auto count = [](const BatchValue& batch) { return batch.values.shape[0]; };
+  const auto [fewest, most] = std::minmax_element(
+      run_.batches.begin(), run_.batches.end(),
+      [&](const BatchValue& a, const BatchValue& b) { return count(a) < count(b); });
+  if (count(*fewest) < count(*most))
+    throw UserError(fewest->source,
+                    fmt::format("holds {} batches, and {} holds {}", count(*fewest), most->source,
+                                count(*most)),
+                    fmt::format("give as many of each, or say how many steps to run: --steps {}",
+                                count(*fewest)));
+  run_.steps = count(*fewest);
+}
+
+void TrainingLoop::check_batch(const BatchValue& batch) const {
+  const plan::Argument& argument = executor_.plan().arguments(batch.argument);
+  const std::vector<int64_t> wanted = plan::dims_of(argument.placement().global_shape());
+  const std::vector<int64_t>& shape = batch.values.shape;
+  const bool fits = batch.values.dtype == argument.placement().dtype() &&
+                    shape.size() == wanted.size() + 1 &&
+                    std::equal(wanted.begin(), wanted.end(), shape.begin() + 1);
+  if (!fits)
+    throw UserError(batch.source,
+                    fmt::format("is {}; a batch of {} is {}", describe(batch.values.dtype, shape),
+                                argument.name().empty() ? fmt::format("argument {}", batch.argument)
+                                                        : argument.name(),
+                                describe(argument.placement().dtype(), wanted)),
+                    "expected one more leading dimension: the batches, one per step");
+  if (shape[0] == 0)
+    throw UserError(batch.source, "holds no batches: its leading dimension is 0",
                     "give at least one batch: the leading dimension counts the steps");
-  }
-  if (run_.steps < 0) run_.steps = available.value_or(1);
+  if (run_.steps >= 0 && shape[0] < run_.steps)
+    throw UserError(
+        batch.source,
+        fmt::format("holds {} batches, but {} steps are asked for", shape[0], run_.steps),
+        "give more batches or ask for fewer steps");
 }
 
 void TrainingLoop::set_batches(int64_t step) {

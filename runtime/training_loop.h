@@ -42,13 +42,12 @@ class TrainingLoop {
  public:
   explicit TrainingLoop(Executor& executor);
 
-  // The results that are metrics (scalars that no argument aliases) and their names; a single one
-  // without a name is "loss".
+  // The results that are metrics: scalars that no argument aliases.
   const std::vector<int>& metrics() const { return metrics_; }
-  const std::vector<std::string>& metric_names() const { return metric_names_; }
 
   // Checks everything and sets the initial values. Throws UserError, before any step is run, when
-  // an argument has no value, a type or shape is wrong, or batches run out before `steps`.
+  // an argument has no value, a type or shape is wrong, batches run out before `steps`, or differ
+  // in number where nothing says how many steps to run.
   void prepare(TrainingRun run);
   int64_t steps() const { return run_.steps; }
 
@@ -56,18 +55,18 @@ class TrainingLoop {
   void run();
 
   // Writes the arguments that results alias to a safetensors file, under the names given for them,
-  // else their own. All ranks call this together; rank 0 writes.
+  // else their own. All ranks call this together; rank 0 writes, and throws OutputError.
   void write_state(const std::string& path, const std::map<int, std::string>& names = {});
 
  private:
   void check_batches();
+  void check_batch(const BatchValue& batch) const;
   void check_all_bound() const;
   void set_batches(int64_t step);
 
   Executor& executor_;
   TrainingRun run_;
   std::vector<int> metrics_;
-  std::vector<std::string> metric_names_;
 };
 
 }  // namespace spmd

@@ -32,6 +32,7 @@ build  | libdnnl-dev               | optional | oneDNN: matrix products and conv
 build  | libopenblas-dev           | optional | OpenBLAS: matrix products on CPU
 build  | libgtest-dev              | required | tests
 build  | libbenchmark-dev          | optional | benchmarks
+build  | libonnx-testdata          | optional | ONNX's own test cases, which the reader of ONNX must pass
 format | clang-format              | required | make format
 tidy   | clang-tidy                | required | make tidy
 '

@@ -12,7 +12,10 @@ AtomTable::AtomTable(const Mesh& mesh) : mesh_(mesh) {
     atoms_.push_back(atom);
     extents_.push_back(atom.size_in(mesh));
   }
-  if (atoms_.size() > 64) throw UserError("mesh", "the mesh has more than 64 prime factors");
+  if (atoms_.size() > 64) {
+    throw UserError("mesh", fmt::format("{} has more than 64 prime factors", mesh.to_string()),
+                    "choose smaller sizes");
+  }
 }
 
 int64_t AtomTable::extent(const AtomList& atoms) const {

@@ -28,6 +28,9 @@ void Scanner::skip_blanks() {
       ++position_;
     } else if (c == '/' && text_.substr(position_, 2) == "//") {
       position_ = std::min(text_.find('\n', position_), text_.size());
+    } else if (c == '/' && text_.substr(position_, 2) == "/*") {
+      const size_t end = text_.find("*/", position_ + 2);
+      position_ = end == std::string_view::npos ? text_.size() : end + 2;
     } else {
       return;
     }

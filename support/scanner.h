@@ -9,9 +9,9 @@
 
 namespace spmd {
 
-// Every reading function first skips blanks and `//` comments. `expect...` throw UserError
-// "source:line:col: found X, expected Y"; `accept...` and `peek...` return whether the text is
-// there, and `accept...` moves on when it is.
+// Every reading function first skips blanks and comments, `// ...` and `/* ... */`. `expect...`
+// throw UserError "source:line:col: found X, expected Y"; `accept...` and `peek...` return whether
+// the text is there, and `accept...` moves on when it is.
 class Scanner {
  public:
   // `text` must outlive the scanner. `kFile`: places are "source:line:col"; `kEmbedded`, for a

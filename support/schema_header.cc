@@ -1,5 +1,7 @@
 #include "support/schema_header.h"
 
+#include "support/error.h"
+
 namespace spmd {
 namespace {
 
@@ -29,6 +31,27 @@ SchemaHeader read_schema_header(std::string_view bytes) {
   bytes.remove_prefix(5);
   if (take_varint(bytes, '\x10', header.version)) take_varint(bytes, '\x18', header.reader_version);
   return header;
+}
+
+void check_schema_header(std::string_view bytes, const Schema& schema, const std::string& source) {
+  const SchemaHeader header = read_schema_header(bytes);
+  if (header.magic != schema.magic) {
+    throw UserError(source, fmt::format("not an spmd {}", schema.name),
+                    fmt::format("expected {}", schema.origin));
+  }
+  const std::string range =
+      fmt::format("this spmd reads versions {} to {}", schema.oldest, schema.newest);
+  if (header.version < schema.oldest) {
+    throw UserError(source,
+                    fmt::format("a {} of version {}, {}", schema.name, header.version, range),
+                    fmt::format("{} with this spmd", schema.remedy));
+  }
+  if (header.reader_version > schema.newest) {
+    throw UserError(source,
+                    fmt::format("a {} of version {} that needs a reader of version {} or newer, {}",
+                                schema.name, header.version, header.reader_version, range),
+                    fmt::format("update spmd, or {} with this one", schema.remedy));
+  }
 }
 
 }  // namespace spmd

@@ -1,4 +1,4 @@
-#include "codegen/lower/lower.h"
+#include "codegen/lower/reduction.h"
 
 namespace spmd::codegen {
 namespace {
@@ -21,22 +21,10 @@ plan::Window window(const WindowAttrs& attrs) {
 }
 
 void lower_reduce_window(Emitter& emitter, const Op& op) {
-  const size_t count = op.results.size();
-  std::vector<View> inputs, inits, outputs;
-  for (size_t i = 0; i < count; ++i) {
-    inputs.push_back(emitter.stored(op.operands[i]));
-    inits.push_back(emitter.stored(op.operands[count + i]));
-  }
-  for (ValueId result : op.results) outputs.push_back(emitter.define(result));
-  plan::ReduceWindow& step = *emitter.add_step().mutable_reduce_window();
-  for (size_t i = 0; i < count; ++i) {
-    *step.add_inputs() = to_plan(inputs[i], true);
-    *step.add_inits() = to_plan(inits[i], false);
-    *step.add_outputs() = to_plan(outputs[i], true);
-  }
+  plan::ReduceWindow step;
+  set_reduction(step, emitter, op, /*with_shapes=*/true);
   *step.mutable_window() = window(op.as<WindowAttrs>());
-  step.set_op(count == 1 ? named_reducer(emitter.fn(), op.regions[0]) : plan::NOP);
-  *step.mutable_program() = region_program(emitter.fn(), op.regions[0], op);
+  emitter.add_step().mutable_reduce_window()->Swap(&step);
 }
 
 void lower_select_and_scatter(Emitter& emitter, const Op& op) {

@@ -30,7 +30,8 @@ void check(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw UserError("mpi", fmt::format("{} failed: {}", call, std::string(text, text + length)));
+  throw UserError("mpi", fmt::format("{} failed: {}", call, std::string(text, text + length)),
+                  "see that all ranks are alive, and what MPI itself says");
 }
 
 struct MpiGroup : Group {

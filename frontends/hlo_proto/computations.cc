@@ -35,8 +35,9 @@ int InstructionIds::find(int64_t id) const {
   return found == sparse_.end() ? -1 : found->second;
 }
 
-Computations::Computations(const hlo::HloModuleProto& proto, const std::string& source)
-    : source_(source) {
+Computations::Computations(const hlo::HloModuleProto& proto, const Places& places)
+    : places_(places) {
+  const std::string& source = places.source;
   if (proto.computations_size() == 0) {
     throw UserError(source, "the HLO module has no computations", kDamaged);
   }
@@ -55,7 +56,8 @@ Computations::Computations(const hlo::HloModuleProto& proto, const std::string& 
 
 void Computations::index(const hlo::HloComputationProto& proto, Computation& computation) {
   const auto fail = [&](const std::string& fact) {
-    throw UserError(source_, fmt::format("computation \"{}\" {}", proto.name(), fact), kDamaged);
+    throw UserError(places_.source, fmt::format("computation \"{}\" {}", proto.name(), fact),
+                    kDamaged);
   };
   computation.proto = &proto;
   if (!computation.ids.build(proto)) fail("has two instructions of one id");
@@ -86,7 +88,7 @@ int Computations::find_entry(const hlo::HloModuleProto& proto) const {
   for (int i = 0; i < proto.computations_size(); ++i) {
     if (proto.computations(i).name() == proto.entry_computation_name()) return i;
   }
-  throw UserError(source_,
+  throw UserError(places_.source,
                   fmt::format("no computation is the entry \"{}\"", proto.entry_computation_name()),
                   kDamaged);
 }
@@ -94,9 +96,7 @@ int Computations::find_entry(const hlo::HloModuleProto& proto) const {
 const Computation& Computations::called(const Computation& caller, const Instruction& instruction,
                                         int index) const {
   const auto fail = [&](const std::string& fact) {
-    throw UserError(source_,
-                    fmt::format("{} \"{}\" {}", instruction.opcode(), instruction.name(), fact),
-                    kDamaged);
+    throw UserError(places_.of(instruction), fact, kDamaged);
   };
   if (index >= instruction.called_computation_ids_size()) {
     fail(fmt::format("names {} computations, expected at least {}",
@@ -118,9 +118,7 @@ const Computation& Computations::called(const Computation& caller, const Instruc
 int Computations::operand(const Computation& computation, int user, int index) const {
   const Instruction& instruction = computation.instruction(user);
   const auto fail = [&](const std::string& fact) {
-    throw UserError(source_,
-                    fmt::format("{} \"{}\" {}", instruction.opcode(), instruction.name(), fact),
-                    kDamaged);
+    throw UserError(places_.of(instruction), fact, kDamaged);
   };
   if (index >= instruction.operand_ids_size()) {
     fail(fmt::format("has {} operands, expected at least {}", instruction.operand_ids_size(),

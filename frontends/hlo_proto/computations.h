@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontends/hlo_proto/hlo.pb.h"
+#include "frontends/hlo_proto/locations.h"
 
 namespace spmd::hlo_proto {
 
@@ -40,7 +41,7 @@ struct Computation {
 // instructions are not in dependency order; so there are no cycles in what it returns.
 class Computations {
  public:
-  Computations(const hlo::HloModuleProto& proto, const std::string& source);
+  Computations(const hlo::HloModuleProto& proto, const Places& places);
 
   const Computation& entry() const { return all_[static_cast<size_t>(entry_)]; }
   const Computation& at(int position) const { return all_[static_cast<size_t>(position)]; }
@@ -57,7 +58,7 @@ class Computations {
   void index(const hlo::HloComputationProto& proto, Computation& computation);
   int find_entry(const hlo::HloModuleProto& proto) const;
 
-  const std::string& source_;
+  const Places& places_;
   std::vector<Computation> all_;
   std::unordered_map<int64_t, int> position_of_id_;
   int entry_ = 0;

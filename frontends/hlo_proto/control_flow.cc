@@ -28,12 +28,9 @@ void get_tuple_element(Emitter& emitter, const Instruction& instruction, OpCode)
 void call(Emitter& emitter, const Instruction& instruction, OpCode code) {
   const Computation& callee =
       emitter.context().computations.called(emitter.computation(), instruction, 0);
-  if (is_manual_body(emitter, instruction)) {
-    const auto count = static_cast<size_t>(count_leaves(instruction.shape()));
-    return emitter.define(std::vector<ValueId>(count, ValueId::kNone));
-  }
-  emitter.create(instruction, code, emitter.all_operands(),
-                 CallAttrs{emitter.context().function_of(callee)});
+  const OpId op = emitter.create(instruction, code, emitter.all_operands(),
+                                 CallAttrs{emitter.context().function_of(callee)});
+  keep_manual_attributes(emitter.function(), op, frontend_attributes(instruction));
 }
 
 // Names its body before its condition.

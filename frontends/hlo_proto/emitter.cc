@@ -12,11 +12,13 @@ constexpr int kMaxDepth = 100;
 
 }  // namespace
 
-ModuleContext::ModuleContext(const hlo::HloModuleProto& proto, const std::string& source_name)
+ModuleContext::ModuleContext(const hlo::HloModuleProto& proto, const std::string& source_name,
+                             const HloImportOptions& options)
     : source(source_name),
-      computations(proto, source),
-      shardings(proto, computations, source),
-      locations(proto) {}
+      places{source, options.places},
+      computations(proto, places),
+      shardings(proto, computations, source, options.num_devices),
+      locations(proto, places) {}
 
 int ModuleContext::function_of(const Computation& computation) {
   const auto [found, added] = functions_.emplace(computation.position, 0);
@@ -32,11 +34,18 @@ int ModuleContext::function_of(const Computation& computation) {
 }
 
 std::string ModuleContext::place(const Instruction& instruction) {
-  std::string text = fmt::format("{}: {} \"{}\"", source, instruction.opcode(), instruction.name());
+  std::string text = places.of(instruction);
   if (const LocationRef location = locations.find(instruction.metadata())) {
     text += fmt::format(" at {}", location->to_string());
   }
   return text;
+}
+
+std::string ModuleContext::place_of_op(const Function& fn, OpId op) {
+  const std::vector<const Instruction*>& instructions = instructions_of_ops[&fn];
+  const size_t number = index_of(op);
+  const bool known = number < instructions.size() && instructions[number] != nullptr;
+  return known ? place(*instructions[number]) : std::string();
 }
 
 void ModuleContext::fail(const Instruction& instruction, const std::string& fact,
@@ -92,24 +101,24 @@ void Emitter::emit(int number) {
   }
   const Handler* handler = find_handler(instruction.opcode());
   SPMD_CHECK(handler != nullptr, "{} passed check_supported", instruction.opcode());
+  const size_t first = function().num_op_ids();
   handler->emit(*this, instruction, handler->code);
+  remember(instruction, first);
 }
 
-ValueId Emitter::checked(ValueId value) const {
-  if (value == ValueId::kNone) {
-    context_.fail(computation_.instruction(current_),
-                  "uses a value of a manual computation outside of it",
-                  "export the program as JAX lowers it, before other tools change it");
+void Emitter::remember(const Instruction& instruction, size_t first) {
+  std::vector<const Instruction*>& instructions = context_.instructions_of_ops[&function()];
+  instructions.resize(function().num_op_ids(), nullptr);
+  for (size_t i = first; i < instructions.size(); ++i) {
+    if (instructions[i] == nullptr) instructions[i] = &instruction;
   }
-  return value;
 }
 
 std::vector<ValueId> Emitter::leaves_of(int number) const {
   const ValueTable::Range range = table_.range(number);
   std::vector<ValueId> leaves;
   leaves.reserve(range.count);
-  for (uint32_t i = 0; i < range.count; ++i)
-    leaves.push_back(checked(table_.leaf(range.first + i)));
+  for (uint32_t i = 0; i < range.count; ++i) leaves.push_back(table_.leaf(range.first + i));
   return leaves;
 }
 
@@ -118,7 +127,7 @@ std::vector<ValueId> Emitter::all_operands() const {
   for (int i = 0; i < computation_.instruction(current_).operand_ids_size(); ++i) {
     const ValueTable::Range range = table_.range(operand_number(i));
     for (uint32_t k = 0; k < range.count; ++k) {
-      leaves.push_back(checked(table_.leaf(range.first + k)));
+      leaves.push_back(table_.leaf(range.first + k));
     }
   }
   return leaves;
@@ -130,7 +139,7 @@ ValueId Emitter::operand(int index) {
     fail(computation_.instruction(current_),
          fmt::format("operand {} is a tuple of {}, expected a tensor", index, range.count));
   }
-  return checked(table_.leaf(range.first));
+  return table_.leaf(range.first);
 }
 
 std::vector<TensorType> Emitter::result_types(const Instruction& instruction) {

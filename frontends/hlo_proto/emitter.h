@@ -17,12 +17,15 @@ namespace spmd::hlo_proto {
 
 // What the emitters of a module share.
 struct ModuleContext {
-  ModuleContext(const hlo::HloModuleProto& proto, const std::string& source);
+  ModuleContext(const hlo::HloModuleProto& proto, const std::string& source,
+                const HloImportOptions& options);
 
   // The private function of a computation that is called; it is filled later.
   int function_of(const Computation& computation);
-  // "file: add "add.3" (scope, file:line)"
+  // `file: add "add.3" at scope (file:line)`
   std::string place(const Instruction& instruction);
+  // The same of the instruction that an op was created for; empty for ops that none asked for.
+  std::string place_of_op(const Function& fn, OpId op);
   [[noreturn]] void fail(const Instruction& instruction, const std::string& fact,
                          const std::string& remedy = "the file is damaged: export it again");
   // Where the leaves of a tuple's element stand among the tuple's. Constant time after the first
@@ -33,6 +36,7 @@ struct ModuleContext {
                                      const google::protobuf::RepeatedField<int64_t>& index);
 
   const std::string source;
+  const Places places;
   Computations computations;
   Shardings shardings;
   Locations locations;
@@ -40,7 +44,9 @@ struct ModuleContext {
   std::vector<const Computation*> pending;  // called, not yet filled
   int depth = 0;                            // of regions
   int64_t num_ops = 0;                      // created so far
-  bool has_spmd_borders = false;            // of manual regions, in GSPMD's form
+  bool has_manual_borders = false;          // custom calls around manual regions
+  // By op, null where none is.
+  std::unordered_map<const Function*, std::vector<const Instruction*>> instructions_of_ops;
 
  private:
   std::unordered_map<int, int> functions_;  // by position of the computation
@@ -147,9 +153,8 @@ class Emitter {
   // Splits leaves among the computation's parameters.
   std::vector<std::vector<ValueId>> split(const Computation& body,
                                           const std::vector<ValueId>& leaves);
-  // Fails for values that only a manual computation will define.
-  ValueId checked(ValueId value) const;
-
+  // Remembers the instruction of the ops from number `first` on that have none yet.
+  void remember(const Instruction& instruction, size_t first);
   ModuleContext& context_;
   const Computation& computation_;
   ValueTable& table_;

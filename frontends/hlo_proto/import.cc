@@ -45,8 +45,9 @@ void fill_private(ModuleContext& context, const Computation& computation) {
 }  // namespace
 }  // namespace hlo_proto
 
-Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source) {
-  hlo_proto::ModuleContext context(proto, source);
+Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source,
+                  const HloImportOptions& options) {
+  hlo_proto::ModuleContext context(proto, source, options);
   hlo_proto::check_supported(context);
   if (!proto.name().empty()) context.module.name = proto.name();
   context.module.source = source;
@@ -59,8 +60,11 @@ Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source) {
     hlo_proto::fill_private(context, *next);
   }
   expand_ops(context.module);
-  if (context.has_spmd_borders) raise_manual_regions(context.module);
-  verify(context.module);
+  if (context.has_manual_borders) {
+    raise_manual_regions(context.module);
+    raise_manual_calls(context.module, context.shardings.meshes());
+  }
+  verify(context.module, [&](const Function& fn, OpId op) { return context.place_of_op(fn, op); });
   return std::move(context.module);
 }
 

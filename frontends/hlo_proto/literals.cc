@@ -172,4 +172,21 @@ Literal literal_from(const hlo::LiteralProto& proto, const std::string& place) {
   return Literal(type, std::move(elements));
 }
 
+void append_literals(const hlo::LiteralProto& proto, const std::string& place,
+                     std::vector<Literal>& leaves) {
+  if (proto.shape().element_type() != hlo::TUPLE) {
+    leaves.push_back(literal_from(proto, place));
+    return;
+  }
+  if (proto.tuple_literals_size() != proto.shape().tuple_shapes_size()) {
+    throw UserError(place,
+                    fmt::format("the tuple holds {} values, expected {}",
+                                proto.tuple_literals_size(), proto.shape().tuple_shapes_size()),
+                    "the file is damaged: export it again");
+  }
+  for (const hlo::LiteralProto& element : proto.tuple_literals()) {
+    append_literals(element, place, leaves);
+  }
+}
+
 }  // namespace spmd::hlo_proto

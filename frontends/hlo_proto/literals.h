@@ -12,4 +12,8 @@ namespace spmd::hlo_proto {
 // not what the shape says.
 Literal literal_from(const hlo::LiteralProto& proto, const std::string& place);
 
+// The leaves of a literal that may be a tuple.
+void append_literals(const hlo::LiteralProto& proto, const std::string& place,
+                     std::vector<Literal>& leaves);
+
 }  // namespace spmd::hlo_proto

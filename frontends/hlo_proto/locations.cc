@@ -1,5 +1,7 @@
 #include "frontends/hlo_proto/locations.h"
 
+#include <fmt/format.h>
+
 namespace spmd::hlo_proto {
 namespace {
 
@@ -10,6 +12,15 @@ auto entry(const Repeated& table, int number) -> decltype(&table.Get(0)) {
 }
 
 }  // namespace
+
+std::string Places::position(const hlo::HloInstructionProto& instruction) const {
+  return text == nullptr ? source : text->place_of(instruction);
+}
+
+std::string Places::of(const hlo::HloInstructionProto& instruction) const {
+  return fmt::format("{}: {} \"{}\"", position(instruction), instruction.opcode(),
+                     instruction.name());
+}
 
 Location Locations::make(const hlo::OpMetadata& metadata) const {
   Location location{metadata.op_name(), metadata.source_file(), metadata.source_line()};
@@ -27,9 +38,13 @@ Location Locations::make(const hlo::OpMetadata& metadata) const {
 
 LocationRef Locations::of(const hlo::HloInstructionProto& instruction) {
   LocationRef found = find(instruction.metadata());
-  if (found == nullptr)
-    found = std::make_shared<const Location>(Location{instruction.name(), {}, 0});
-  return found;
+  if (found != nullptr) return found;
+  Location location{instruction.name(), {}, 0};
+  if (places_.text != nullptr) {
+    location.file = places_.source;
+    location.line = places_.text->line_of(instruction);
+  }
+  return std::make_shared<const Location>(std::move(location));
 }
 
 LocationRef Locations::find(const hlo::OpMetadata& metadata) {

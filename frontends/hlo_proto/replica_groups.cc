@@ -1,6 +1,6 @@
 #include "frontends/hlo_proto/replica_groups.h"
 
-#include "support/error.h"
+#include "frontends/at_place.h"
 
 namespace spmd::hlo_proto {
 namespace {
@@ -59,8 +59,7 @@ void check_members(ModuleContext& context, const Instruction& instruction, const
 
 CollectiveGroups groups_of(ModuleContext& context, const Instruction& instruction) {
   const Mesh& mesh = context.module.mesh;
-  const std::string place = context.place(instruction);
-  try {
+  return at_place(context.place(instruction), [&]() -> CollectiveGroups {
     if (instruction.has_mesh_axes_replica_group_list()) {
       const auto& proto = instruction.mesh_axes_replica_group_list();
       const Mesh own = mesh_from(proto.mesh());
@@ -80,11 +79,7 @@ CollectiveGroups groups_of(ModuleContext& context, const Instruction& instructio
     }
     check_members(context, instruction, groups);
     return canonical(std::move(groups), mesh);
-  } catch (const UserError& error) {
-    const std::string message = error.what();
-    if (message.starts_with(place)) throw;
-    throw UserError(place, message);
-  }
+  });
 }
 
 int64_t group_size(const CollectiveGroups& groups, const Mesh& mesh) {

@@ -1,19 +1,9 @@
 #include "frontends/hlo_proto/shardings.h"
 
-#include "support/error.h"
+#include "frontends/at_place.h"
 
 namespace spmd::hlo_proto {
 namespace {
-
-// Adds a place to errors of functions that know none.
-template <typename Fn>
-auto at_place(const std::string& place, Fn&& fn) {
-  try {
-    return fn();
-  } catch (const UserError& error) {
-    throw UserError(place, error.what());
-  }
-}
 
 ShardingRef share(Sharding sharding) {
   return std::make_shared<const Sharding>(std::move(sharding));
@@ -39,12 +29,12 @@ void append_leaves(const HloSharding& hlo, std::vector<const HloSharding*>& leav
 }  // namespace
 
 Shardings::Shardings(const hlo::HloModuleProto& proto, const Computations& computations,
-                     const std::string& source)
+                     const std::string& source, int64_t num_devices)
     : source_(source) {
   if (const std::string* meshes = find_attribute(proto.frontend_attributes(), "xla.sdy.meshes")) {
     find_sdy_mesh(*meshes);
   } else {
-    find_tiled_mesh(proto, computations);
+    find_tiled_mesh(proto, computations, num_devices);
   }
 }
 
@@ -59,8 +49,8 @@ void Shardings::find_sdy_mesh(const std::string& text) {
   }
 }
 
-void Shardings::find_tiled_mesh(const hlo::HloModuleProto& proto,
-                                const Computations& computations) {
+void Shardings::find_tiled_mesh(const hlo::HloModuleProto& proto, const Computations& computations,
+                                int64_t num_devices) {
   std::vector<HloSharding> found;
   std::unordered_map<std::string, bool> seen;  // serialised messages: most are alike
   const auto add = [&](const hlo::OpSharding& sharding) {
@@ -74,7 +64,7 @@ void Shardings::find_tiled_mesh(const hlo::HloModuleProto& proto,
       if (instruction.has_sharding()) add(instruction.sharding());
     }
   }
-  mesh_ = at_place(source_, [&] { return mesh_from_hlo(found, 0); });
+  mesh_ = at_place(source_, [&] { return mesh_from_hlo(found, num_devices); });
 }
 
 ShardingRef Shardings::on_mesh(const NamedSharding& named, const std::string& place) const {
@@ -83,15 +73,19 @@ ShardingRef Shardings::on_mesh(const NamedSharding& named, const std::string& pl
                   [&] { return share(sharding_on_mesh(named.sharding, named.mesh, mesh_)); });
 }
 
-std::vector<ShardingRef> Shardings::parse(const std::string& text, const std::string& place) {
-  const auto found = parsed_.find(text);
-  if (found != parsed_.end()) return found->second;
-  const MeshLookup lookup = [&](std::string_view name) -> const Mesh* {
+MeshLookup Shardings::meshes() const {
+  return [this](std::string_view name) -> const Mesh* {
     for (const auto& [known, mesh] : named_meshes_) {
       if (known == name) return &mesh;
     }
     return nullptr;
   };
+}
+
+std::vector<ShardingRef> Shardings::parse(const std::string& text, const std::string& place) {
+  const auto found = parsed_.find(text);
+  if (found != parsed_.end()) return found->second;
+  const MeshLookup lookup = meshes();
   std::vector<ShardingRef> shardings;
   if (text.find("sharding_per_value") == std::string::npos) {
     shardings.push_back(on_mesh(parse_sdy_sharding(text, lookup, place), place));
@@ -102,10 +96,6 @@ std::vector<ShardingRef> Shardings::parse(const std::string& text, const std::st
   }
   parsed_.emplace(text, shardings);
   return shardings;
-}
-
-AxisList Shardings::parse_manual_axes(const std::string& text, const std::string& place) const {
-  return parse_sdy_manual_axes(text, mesh_, place);
 }
 
 ShardingRef Shardings::from_hlo(const HloSharding& hlo, int64_t rank,

@@ -19,18 +19,22 @@ namespace spmd::hlo_proto {
 // The value of a frontend attribute, or null.
 const std::string* find_attribute(const hlo::FrontendAttributes& attributes, const char* key);
 
+// op_sharding.cc: from messages, and into them.
 HloSharding hlo_sharding_from(const hlo::OpSharding& proto);
 Mesh mesh_from(const hlo::MeshProto& proto);
+hlo::OpSharding op_sharding_from(const HloSharding& sharding);
+hlo::MeshProto mesh_proto_from(const Mesh& mesh);
+void set_axes(const AxisList& axes, google::protobuf::RepeatedPtrField<hlo::AxisRefProto>& to);
 // Throws UserError(place, ...) for axes that `mesh` does not have.
 AxisList axes_from(const google::protobuf::RepeatedPtrField<hlo::AxisRefProto>& protos,
                    const Mesh& mesh, const std::string& place);
 
 class Shardings {
  public:
-  // Finds the module's mesh. Throws UserError when the file's shardings name meshes of different
-  // axes, or no mesh fits them.
+  // Finds the module's mesh; `num_devices` is 0 when only the shardings tell. Throws UserError when
+  // the file's shardings name meshes of different axes, or no mesh fits them.
   Shardings(const hlo::HloModuleProto& proto, const Computations& computations,
-            const std::string& source);
+            const std::string& source, int64_t num_devices);
 
   const Mesh& mesh() const { return mesh_; }
   const std::string& mesh_name() const { return mesh_name_; }
@@ -46,11 +50,13 @@ class Shardings {
                               const std::string& place);
   // Of an attribute's text: `#sdy.sharding<...>` or `#sdy.sharding_per_value<[...]>`.
   std::vector<ShardingRef> parse(const std::string& text, const std::string& place);
-  AxisList parse_manual_axes(const std::string& text, const std::string& place) const;
+  // The meshes that texts of shardings name. Not after this object is gone.
+  MeshLookup meshes() const;
 
  private:
   void find_sdy_mesh(const std::string& text);
-  void find_tiled_mesh(const hlo::HloModuleProto& proto, const Computations& computations);
+  void find_tiled_mesh(const hlo::HloModuleProto& proto, const Computations& computations,
+                       int64_t num_devices);
   ShardingRef on_mesh(const NamedSharding& named, const std::string& place) const;
   ShardingRef from_hlo(const HloSharding& hlo, int64_t rank, const std::string& place) const;
 

@@ -28,8 +28,7 @@ void check_element_types(const hlo::ShapeProto& shape, const Instruction& instru
       check_element_types(element, instruction, findings);
     }
   } else if (!dtype_of(shape.element_type())) {
-    add(findings, fmt::format("element type {}", static_cast<int>(shape.element_type())),
-        instruction);
+    add(findings, fmt::format("element type {}", name_of(shape.element_type())), instruction);
   }
 }
 
@@ -55,9 +54,14 @@ bool is_optimized(const Findings& findings) {
 }
 
 std::string describe(ModuleContext& context, const std::string& what, const Finding& finding) {
-  const LocationRef location = context.locations.find(finding.first->metadata());
-  return fmt::format("{} ({}x, first \"{}\"{})", what, finding.count, finding.first->name(),
-                     location ? " at " + location->to_string() : "");
+  std::string first = fmt::format("\"{}\"", finding.first->name());
+  if (context.places.text != nullptr) {
+    first += fmt::format(" in line {}", context.places.text->line_of(*finding.first));
+  }
+  if (const LocationRef location = context.locations.find(finding.first->metadata())) {
+    first += fmt::format(" at {}", location->to_string());
+  }
+  return fmt::format("{} ({}x, first {})", what, finding.count, first);
 }
 
 }  // namespace

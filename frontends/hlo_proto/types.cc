@@ -1,23 +1,11 @@
 #include "frontends/hlo_proto/types.h"
 
+#include <cctype>
+#include <unordered_map>
+
 #include "support/error.h"
 
 namespace spmd::hlo_proto {
-namespace {
-
-// Bytes of a tensor fit in 62 bits, so that sums and products of a few of them cannot overflow.
-void check_size(const TensorType& type, const std::string& place) {
-  int64_t bytes = std::max<int64_t>(byte_size(type.dtype), 1);
-  for (int64_t size : type.shape) {
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes) ||
-        bytes > (int64_t{1} << 62)) {
-      throw UserError(place, fmt::format("{} is larger than any memory", to_string(type)),
-                      "the file is damaged: export it again");
-    }
-  }
-}
-
-}  // namespace
 
 std::optional<DType> dtype_of(hlo::PrimitiveType type) {
   switch (type) {
@@ -84,11 +72,33 @@ std::optional<DType> dtype_of(hlo::PrimitiveType type) {
   }
 }
 
+std::string name_of(hlo::PrimitiveType type) {
+  if (!hlo::PrimitiveType_IsValid(type)) return std::to_string(static_cast<int>(type));
+  if (type == hlo::OPAQUE_TYPE) return "opaque";
+  std::string name = hlo::PrimitiveType_Name(type);
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+std::optional<hlo::PrimitiveType> primitive_type_named(std::string_view name) {
+  static const std::unordered_map<std::string, hlo::PrimitiveType> types = [] {
+    std::unordered_map<std::string, hlo::PrimitiveType> all;
+    for (int number = hlo::PRED; number <= hlo::PrimitiveType_MAX; ++number) {
+      const auto type = static_cast<hlo::PrimitiveType>(number);
+      if (hlo::PrimitiveType_IsValid(number)) all.emplace(name_of(type), type);
+    }
+    return all;
+  }();
+  const auto found = types.find(std::string(name));
+  if (found == types.end()) return std::nullopt;
+  return found->second;
+}
+
 TensorType type_of(const hlo::ShapeProto& shape, const std::string& place) {
   const std::optional<DType> dtype = dtype_of(shape.element_type());
   if (!dtype) {
-    throw UserError(place, fmt::format("element type {} is not supported",
-                                       static_cast<int>(shape.element_type())));
+    throw UserError(place,
+                    fmt::format("element type {} is not supported", name_of(shape.element_type())));
   }
   for (int i = 0; i < shape.is_dynamic_dimension_size(); ++i) {
     if (!shape.is_dynamic_dimension(i)) continue;
@@ -101,7 +111,14 @@ TensorType type_of(const hlo::ShapeProto& shape, const std::string& place) {
     throw UserError(place, fmt::format("found a dimension of size {}", size),
                     "export the program for fixed shapes");
   }
-  check_size(type, place);
+  if (type.rank() > kMaxRank) {
+    throw UserError(place, fmt::format("found a tensor of {} dimensions", type.rank()),
+                    fmt::format("expected at most {}", kMaxRank));
+  }
+  if (!is_valid(type)) {
+    throw UserError(place, fmt::format("{} is larger than any memory", to_string(type)),
+                    "the file is damaged: export it again");
+  }
   return type;
 }
 

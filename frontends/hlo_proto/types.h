@@ -11,6 +11,10 @@
 namespace spmd::hlo_proto {
 
 std::optional<DType> dtype_of(hlo::PrimitiveType type);
+// As HLO text spells it: "f32", "f8e4m3fn"; of an unknown type its number.
+std::string name_of(hlo::PrimitiveType type);
+// nullopt for what is no name.
+std::optional<hlo::PrimitiveType> primitive_type_named(std::string_view name);
 
 // The type of a shape that is no tuple. Throws UserError(place, ...) for dynamic, negative and
 // overflowing sizes and for element types that are not supported.

@@ -26,21 +26,11 @@ int64_t product_of(const Dims& shape, const Dims& dims) {
   return product;
 }
 
-// The elements with dimensions in the order of the three lists.
-Literal permuted(const Literal& x, const Dims& first, const Dims& second, const Dims& third) {
-  const View dense = view_of(x);
-  View view;
-  Dims shape;
-  for (const Dims* dims : {&first, &second, &third}) {
-    for (int64_t d : *dims) {
-      shape.push_back(x.type().shape[at(d)]);
-      view.strides.push_back(dense.strides[at(d)]);
-    }
-  }
-  Literal result(x.type().with_shape(shape));
-  copy_elements(shape, byte_size(x.type().dtype), x.data(), view, result.mutable_data(),
-                dense_view(shape));
-  return result;
+Dims joined(const Dims& first, const Dims& second, const Dims& third) {
+  Dims dims = first;
+  dims.insert(dims.end(), second.begin(), second.end());
+  dims.insert(dims.end(), third.begin(), third.end());
+  return dims;
 }
 
 // `x` as the algorithm sees it: rounded to `dtype`, or to the sum of several numbers of that type
@@ -90,8 +80,8 @@ Literal eval_dot_general(const Invocation& in) {
   const int64_t m = product_of(lhs.type().shape, lhs_free);
   const int64_t n = product_of(rhs.type().shape, rhs_free);
   const int64_t k = product_of(lhs.type().shape, attrs.lhs_contracting);
-  lhs = permuted(convert(lhs, sums), attrs.lhs_batch, lhs_free, attrs.lhs_contracting);
-  rhs = permuted(convert(rhs, sums), attrs.rhs_batch, attrs.rhs_contracting, rhs_free);
+  lhs = permuted(convert(lhs, sums), joined(attrs.lhs_batch, lhs_free, attrs.lhs_contracting));
+  rhs = permuted(convert(rhs, sums), joined(attrs.rhs_batch, attrs.rhs_contracting, rhs_free));
 
   Literal result(type.with_dtype(sums));
   with_product_type(sums, [&]<typename T>(std::type_identity<T>) {

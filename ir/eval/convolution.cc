@@ -8,21 +8,6 @@
 namespace spmd::eval {
 namespace {
 
-// A copy with the dimensions in another order.
-Literal reordered(const Literal& x, const Dims& order) {
-  const View dense = view_of(x);
-  View view;
-  Dims shape;
-  for (int64_t d : order) {
-    shape.push_back(x.type().shape[at(d)]);
-    view.strides.push_back(dense.strides[at(d)]);
-  }
-  Literal result(x.type().with_shape(shape));
-  copy_elements(shape, byte_size(x.type().dtype), x.data(), view, result.mutable_data(),
-                dense_view(shape));
-  return result;
-}
-
 Dims with_spatial(int64_t first, const Dims& spatial, int64_t last) {
   Dims order{first};
   order.insert(order.end(), spatial.begin(), spatial.end());
@@ -109,12 +94,12 @@ Literal eval_convolution(const Invocation& in) {
   const DType sums =
       product_type(in.operands[0].type().dtype, in.operands[1].type().dtype, type.dtype);
   const Literal input =
-      reordered(convert(in.operands[0], sums),
-                with_spatial(attrs.input_batch, attrs.input_spatial, attrs.input_feature));
+      permuted(convert(in.operands[0], sums),
+               with_spatial(attrs.input_batch, attrs.input_spatial, attrs.input_feature));
   Dims kernel_order = attrs.kernel_spatial;
   kernel_order.push_back(attrs.kernel_input_feature);
   kernel_order.push_back(attrs.kernel_output_feature);
-  const Literal kernel = reordered(convert(in.operands[1], sums), kernel_order);
+  const Literal kernel = permuted(convert(in.operands[1], sums), kernel_order);
 
   Geometry g{
       attrs, {}, {}, {}, input.type().shape.back(), kernel.type().dim(kernel.type().rank() - 2)};
@@ -135,7 +120,7 @@ Literal eval_convolution(const Invocation& in) {
   for (size_t i = 0; i < output_order.size(); ++i) {
     inverse[at(output_order[i])] = static_cast<int64_t>(i);
   }
-  return convert(reordered(result, inverse), type.dtype);
+  return convert(permuted(result, inverse), type.dtype);
 }
 
 }  // namespace spmd::eval

@@ -9,21 +9,6 @@
 namespace spmd::eval {
 namespace {
 
-bool has_typed_loop(OpCode code) {
-  switch (code) {
-    case OpCode::kAdd:
-    case OpCode::kMultiply:
-    case OpCode::kMaximum:
-    case OpCode::kMinimum:
-    case OpCode::kAnd:
-    case OpCode::kOr:
-    case OpCode::kXor:
-      return true;
-    default:
-      return false;
-  }
-}
-
 template <typename T, typename F>
 void combine_rows(const Dims& shape, T* acc, const View& acc_view, const T* x, const View& x_view,
                   F&& f) {
@@ -83,14 +68,18 @@ Reducer::Reducer(const Function& fn, BlockId region, const RegionCall& call_regi
   for (size_t i = 0; i < block.args.size() / 2; ++i) types_.push_back(fn.type(block.args[i]).dtype);
   if (types_.size() != 1) return;
   const std::optional<OpCode> code = reducer_of(fn, region);
-  if (code && has_typed_loop(*code)) {
-    op_ = types_[0] == DType::kBool ? boolean_meaning(*code) : *code;
-  }
+  if (code) op_ = types_[0] == DType::kBool ? boolean_meaning(*code) : *code;
   forwards_update_ = block.first == block.last && fn.op(block.last).operands[0] == block.args[1];
 }
 
 Literal Reducer::widened(const Literal& value, size_t i) const {
   return convert(value, op_ ? accumulation_type(types_[i]) : types_[i]);
+}
+
+Literal Reducer::accumulator(const Literal& init, const Dims& shape, size_t i) const {
+  const Literal wide = widened(init, i);
+  return Literal::splat(wide.type().with_shape(shape), static_cast<const void*>(wide.data()))
+      .expanded();
 }
 
 Literal Reducer::finished(const Literal& accumulator, DType result) {

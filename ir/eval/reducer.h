@@ -19,6 +19,8 @@ class Reducer {
   size_t num_accumulators() const { return types_.size(); }
   // The value in the type that accumulator `i` is kept in.
   Literal widened(const Literal& value, size_t i = 0) const;
+  // Accumulator `i` for a result of this shape, every element at the initial value.
+  Literal accumulator(const Literal& init, const Dims& shape, size_t i = 0) const;
   // An accumulator rounded to the type of the result.
   static Literal finished(const Literal& accumulator, DType result);
 

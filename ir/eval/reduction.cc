@@ -21,10 +21,7 @@ Literals eval_reduce(const Invocation& in) {
 
   Literals acc, x;
   for (size_t i = 0; i < n; ++i) {
-    const Literal init = reducer.widened(in.operands[n + i], i);
-    acc.push_back(
-        Literal::splat(init.type().with_shape(result_shape), static_cast<const void*>(init.data()))
-            .expanded());
+    acc.push_back(reducer.accumulator(in.operands[n + i], result_shape, i));
     // Several operands share one view, so none may stay a splat.
     Literal widened = reducer.widened(in.operands[i], i);
     x.push_back(n == 1 ? std::move(widened) : widened.expanded());

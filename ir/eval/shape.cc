@@ -30,14 +30,6 @@ Literal broadcast(const Literal& x, const Dims& dims, const TensorType& type) {
   return gather_view(x, view, type);
 }
 
-Literal transpose(const Literal& x, const Dims& permutation, const TensorType& type) {
-  if (x.is_splat()) return splat_as(x, type);
-  const View dense = view_of(x);
-  View view{0, {}};
-  for (int64_t d : permutation) view.strides.push_back(dense.strides[at(d)]);
-  return gather_view(x, view, type);
-}
-
 Literal slice(const Literal& x, const SliceAttrs& attrs, const TensorType& type) {
   if (x.is_splat()) return splat_as(x, type);
   View view = view_of(x);
@@ -144,7 +136,8 @@ Literal eval_shape(const Invocation& in) {
     case OpCode::kSlice:
       return slice(operands[0], in.attrs<SliceAttrs>(), type);
     case OpCode::kTranspose:
-      return transpose(operands[0], in.attrs<TransposeAttrs>().permutation, type);
+      if (operands[0].is_splat()) return splat_as(operands[0], type);
+      return permuted(operands[0], in.attrs<TransposeAttrs>().permutation);
     default:
       SPMD_UNREACHABLE("{} is no shape op", name_of(in.op.code));
   }

@@ -96,6 +96,20 @@ void write_slice(Literal& into, const Dims& start, const Literal& block) {
                 into.mutable_data(), to);
 }
 
+Literal permuted(const Literal& literal, const Dims& order) {
+  const View dense = view_of(literal);
+  View view;
+  Dims shape;
+  for (int64_t d : order) {
+    shape.push_back(literal.type().dim(d));
+    view.strides.push_back(dense.strides[at(d)]);
+  }
+  Literal result(literal.type().with_shape(shape));
+  copy_elements(shape, byte_size(literal.type().dtype), literal.data(), view, result.mutable_data(),
+                dense_view(shape));
+  return result;
+}
+
 Literal concatenate(std::span<const Literal> parts, size_t dim) {
   TensorType type = parts[0].type();
   type.shape[dim] = 0;

@@ -75,6 +75,9 @@ void copy_elements(Dims shape, int64_t element_bytes, const std::byte* from, Vie
 Literal slice_of(const Literal& literal, const Dims& start, const Dims& shape);
 // Overwrites the block of `into` that starts at `start`.
 void write_slice(Literal& into, const Dims& start, const Literal& block);
+// A copy with all elements stored and its dimensions in another order: dimension i is the literal's
+// `order[i]`.
+Literal permuted(const Literal& literal, const Dims& order);
 // All parts have the same type but for dimension `dim`.
 Literal concatenate(std::span<const Literal> parts, size_t dim);
 

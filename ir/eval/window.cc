@@ -56,10 +56,7 @@ Literals reduce_window(const Invocation& in) {
   const Window window = window_of(in.attrs<WindowAttrs>(), shape.size());
   Literals acc, x;
   for (size_t i = 0; i < n; ++i) {
-    const Literal init = reducer.widened(in.operands[n + i], i);
-    acc.push_back(
-        Literal::splat(init.type().with_shape(result_shape), static_cast<const void*>(init.data()))
-            .expanded());
+    acc.push_back(reducer.accumulator(in.operands[n + i], result_shape, i));
     x.push_back(reducer.widened(in.operands[i], i).expanded());
   }
   // One window position at a time, for all results that it concerns: each result still meets its
@@ -118,11 +115,8 @@ Literal select_and_scatter(const Invocation& in) {
   const Reducer reducer(in, in.op.regions[1]);
   const Literal operand = in.operands[0].expanded();
   const Literal source = reducer.widened(in.operands[1]).expanded();
-  const Literal init = reducer.widened(in.operands[2]);
   const Window window = window_of(in.attrs<WindowAttrs>(), operand.type().shape.size());
-  Literals acc{Literal::splat(init.type().with_shape(operand.type().shape),
-                              static_cast<const void*>(init.data()))
-                   .expanded()};
+  Literals acc{reducer.accumulator(in.operands[2], operand.type().shape)};
   int64_t source_at = 0;
   for_each_index(source.type().shape, [&](const Dims& index) {
     const int64_t target = selected_element(in, operand, window, index);

@@ -1,4 +1,5 @@
 // From dictionaries, with the names of the generic form, to typed attributes.
+#include "ir/manual_regions.h"
 #include "ir/text/enum_names.h"
 #include "ir/text/parser.h"
 #include "support/error.h"
@@ -183,20 +184,26 @@ ConstantAttrs constant(const AttributeReader& from) {
   return {value.literal};
 }
 
+FrontendAttributes frontend_attributes(const AttributeReader& from) {
+  FrontendAttributes attributes;
+  const Attribute* frontend = from.find("mhlo.frontend_attributes");
+  if (frontend == nullptr) return attributes;
+  from.dict(*frontend);
+  for (const NamedAttribute& entry : frontend->entries) {
+    if (entry.value.kind == Kind::kString) {
+      attributes.emplace_back(entry.name, entry.value.string);
+    }
+  }
+  return attributes;
+}
+
 CustomCallAttrs custom_call(const AttributeReader& from) {
   CustomCallAttrs attrs;
   attrs.target = from.string_or("call_target_name", "");
   attrs.backend_config =
       from.string_or("backend_config", from.string_or("mhlo.backend_config", ""));
   attrs.has_side_effect = from.boolean_or("has_side_effect", false);
-  if (const Attribute* frontend = from.find("mhlo.frontend_attributes")) {
-    from.dict(*frontend);
-    for (const NamedAttribute& entry : frontend->entries) {
-      if (entry.value.kind == Kind::kString) {
-        attrs.frontend_attributes.emplace_back(entry.name, entry.value.string);
-      }
-    }
-  }
+  attrs.frontend_attributes = frontend_attributes(from);
   return attrs;
 }
 
@@ -392,6 +399,7 @@ Attrs Parser::attributes_of(const OpText& op, OpId id) {
       const Attribute& callee = from.get(key);
       if (callee.kind != Kind::kSymbol) from.fail(callee, key, "@ and a function");
       calls_.push_back({function_index_, id, callee.string, callee.position});
+      keep_manual_attributes(*fn_, id, frontend_attributes(from));
       return CallAttrs{};
     }
     case OpCode::kCustomCall:

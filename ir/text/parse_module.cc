@@ -8,6 +8,7 @@
 #include "ir/verifier.h"
 #include "sharding/spec/hlo_sharding.h"
 #include "support/error.h"
+#include "support/names.h"
 
 namespace spmd {
 
@@ -45,6 +46,7 @@ Module Parser::parse() {
   name_entry();
   expand_ops(module_, {.replicas = replicas_});
   raise_manual_regions(module_);
+  raise_manual_calls(module_, mesh_lookup());
   verify(module_);
   return std::move(module_);
 }
@@ -326,7 +328,8 @@ std::optional<Dims> Parser::global_shape(const Dict& attributes) {
   return from.integers(kKey);
 }
 
-// Names arguments as ArgumentInfo says: after the result that replaces them, else their location.
+// Names arguments after the result that replaces them, or after their location when that result's
+// name tells its place only.
 void Parser::set_argument_info(const std::vector<Dict>& arguments,
                                const std::vector<std::string>& locations,
                                const std::vector<Dict>& results) {
@@ -351,7 +354,7 @@ void Parser::set_argument_info(const std::vector<Dict>& arguments,
     info.donated = from.boolean_or("jax.buffer_donor", false);
     info.global_shape = global_shape(arguments[i]);
     if (aliased >= 0) info.name = fn_->result_info[static_cast<size_t>(aliased)].name;
-    if (info.name.empty()) info.name = locations[i];
+    if (is_place_only(info.name) && !locations[i].empty()) info.name = locations[i];
     info.name = from.string_or("spmd.name", info.name);
     fn_->argument_info.push_back(std::move(info));
   }

@@ -1,6 +1,7 @@
 #include "ir/text/printer.h"
 #include "sharding/spec/sharding_text.h"
 #include "support/error.h"
+#include "support/names.h"
 #include "support/scanner.h"
 
 namespace spmd {
@@ -99,7 +100,7 @@ void Printer::print_argument(const Function& fn, size_t index) {
     if (info.donated) entries.add("jax.buffer_donor = true");
     if (info.global_shape) entries.add("spmd.global_shape = " + array_text(*info.global_shape));
     if (info.name != implied) {
-      if (implied.empty()) {
+      if (is_place_only(implied) && !info.name.empty()) {
         location = fmt::format(" loc(\"{}\")", escape(info.name));
       } else {
         entries.add(fmt::format("spmd.name = \"{}\"", escape(info.name)));

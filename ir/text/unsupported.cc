@@ -97,7 +97,7 @@ void throw_unsupported_ops(std::string_view text, const std::string& source) {
   if (found.empty()) return;
   std::string list;
   for (const auto& [name, occurrences] : found) {
-    list += fmt::format("{}{}: {} {}, line{} ", list.empty() ? "" : "\n  ", name, occurrences.count,
+    list += fmt::format("\n  {}: {} {}, line{} ", name, occurrences.count,
                         occurrences.count == 1 ? "time" : "times",
                         occurrences.lines.size() == 1 ? "" : "s");
     for (size_t i = 0; i < occurrences.lines.size(); ++i) {
@@ -109,9 +109,10 @@ void throw_unsupported_ops(std::string_view text, const std::string& source) {
     }
   }
   throw UserError(source,
-                  found.size() == 1 ? "1 operation is not supported"
-                                    : fmt::format("{} operations are not supported", found.size()),
-                  list);
+                  found.size() == 1
+                      ? "1 operation is not supported:" + list
+                      : fmt::format("{} operations are not supported:{}", found.size(), list),
+                  "express the program without them");
 }
 
 }  // namespace spmd::text

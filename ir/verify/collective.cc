@@ -63,7 +63,6 @@ void multiply(const OpView& v, TensorType& type, int64_t dim, int64_t parts) {
 // Every operand has a result, of the type that `change` makes of its own.
 template <typename Change>
 void require_results(const OpView& v, Change&& change) {
-  v.require_operands_of(kAllElements);
   v.require_counts(v.op.operands.size(), v.op.operands.size());
   v.require(!v.op.operands.empty(), "has no operands, expected at least one");
   for (size_t i = 0; i < v.op.operands.size(); ++i) {
@@ -74,7 +73,7 @@ void require_results(const OpView& v, Change&& change) {
 }
 
 // One region for all operands, which therefore have one element type.
-void require_reduction(const OpView& v) {
+void require_one_reducer(const OpView& v) {
   const DType dtype = v.operand(0).dtype;
   for (size_t i = 1; i < v.op.operands.size(); ++i) {
     v.require(v.operand(i).dtype == dtype, "reduces {} and {}, expected one element type", dtype,
@@ -92,7 +91,7 @@ void verify_all_gather(const OpView& v) {
 void verify_all_reduce(const OpView& v) {
   require_groups(v, v.op.as<AllReduceAttrs>().groups);
   require_results(v, [](TensorType&) {});
-  require_reduction(v);
+  require_one_reducer(v);
 }
 
 void verify_all_to_all(const OpView& v) {
@@ -108,7 +107,7 @@ void verify_reduce_scatter(const OpView& v) {
   const auto& attrs = v.op.as<ReduceScatterAttrs>();
   const int64_t size = group_size(v, attrs.groups);
   require_results(v, [&](TensorType& type) { divide(v, type, attrs.dim, size); });
-  require_reduction(v);
+  require_one_reducer(v);
 }
 
 void verify_collective_permute(const OpView& v) {

@@ -52,7 +52,6 @@ void verify_scatter(const OpView& v) {
 }  // namespace
 
 void verify_indexing(const OpView& v) {
-  v.require_operands_of(kAllElements);
   switch (v.op.code) {
     case OpCode::kDynamicSlice:
       return require_starts(v, 1);

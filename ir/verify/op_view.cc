@@ -75,10 +75,9 @@ std::string OpView::place() const {
 }
 
 void OpView::fail(std::string_view fact, std::string_view remedy) const {
-  std::string details(remedy);
-  if (!details.empty()) details += "\n  ";
+  if (remedy.empty()) remedy = "change the program there, or export it again";
   throw UserError(place(), fmt::format("{}: {}", name_of(op.code), fact),
-                  details + print_op(module, fn, id));
+                  fmt::format("{}\n  {}", remedy, print_op(module, fn, id)));
 }
 
 void OpView::require_counts(size_t operands, size_t results) const {

@@ -6,7 +6,6 @@ namespace spmd::verifier {
 namespace {
 
 void verify_select_and_scatter(const OpView& v) {
-  v.require_operands_of(kAllElements);
   const auto& window = v.op.as<WindowAttrs>();
   for (const Dims* dilations : {&window.base_dilation, &window.window_dilation}) {
     v.require(std::all_of(dilations->begin(), dilations->end(), [](int64_t d) { return d == 1; }),

@@ -4,8 +4,11 @@
 #include <string>
 
 #include "frontends/frontend.h"
+#include "frontends/read_file.h"
 #include "ir/serialize.h"
 #include "ir/text.h"
+#include "launcher/agreement.h"
+#include "launcher/compile_program.h"
 #include "launcher/spmd_opt/options.h"
 #include "passes/equivalence/compare.h"
 #include "passes/equivalence/random_inputs.h"
@@ -13,11 +16,11 @@
 #include "passes/registry.h"
 #include "sharding/annotations/remesh.h"
 #include "support/error.h"
+#include "support/printable.h"
+#include "support/remedy.h"
 
 namespace spmd {
 namespace {
-
-constexpr int kFailed = 1, kInternalError = 70;
 
 std::vector<Pass> chosen_passes(const OptOptions& options) {
   if (options.pipeline) return compile_pipeline({});
@@ -70,29 +73,57 @@ int check(const Module& before, const Module& after, const OptOptions& options) 
   }
   if (difference.nans > 0) fmt::print(stderr, "; {} elements are nan in both", difference.nans);
   fmt::print(stderr, "\n");
-  return difference.relative <= options.tolerance ? 0 : kFailed;
+  return difference.relative <= options.tolerance ? kOk : kCheckFailed;
+}
+
+Module read_program(const OptOptions& options) {
+  Module module;
+  ImportOptions import_options;
+  alone(kUsageError, [&] { import_options = parse_import_options(options.dims, options.inputs); });
+  alone(kFileError, [&] {
+    const std::string bytes = read_file(options.input);
+    if (is_plan(bytes)) {
+      throw UserError(options.input, "is a compiled Plan, which has no passes to run",
+                      "run it with spmd-run, or see spmd-run check; give its program here");
+    }
+    module = import_bytes(bytes, options.input, import_options);
+  });
+  alone(kUsageError, [&] {
+    if (options.mesh.empty()) return;
+    with_remedy("write axes major to minor, for example: --mesh data=2,model=4",
+                [&] { set_mesh(module, parse_mesh(options.mesh)); });
+  });
+  return module;
 }
 
 int run(const OptOptions& options) {
   if (options.list_passes) {
     list_passes();
-    return 0;
+    return kOk;
   }
-  Module module = import_file(options.input);
-  if (!options.mesh.empty()) set_mesh(module, parse_mesh(options.mesh));
+  std::vector<Pass> passes;
+  alone(kUsageError, [&] {
+    passes = chosen_passes(options);
+    check_pass_names(passes, options.run);
+  });
+  Module module = read_program(options);
   Module before;
   if (options.check) before = module.clone();
 
   PassContext context;
   context.options.verify_each = options.verify_each;
-  const std::vector<PassTiming> timings =
-      run_passes(module, chosen_passes(options), context, options.run);
+  std::vector<PassTiming> timings;
+  alone(kFileError, [&] { timings = run_passes(module, passes, context, options.run); });
   for (const Remark& remark : context.remarks) {
-    fmt::print(stderr, "{}: {} [{}]\n", remark.place, remark.text, remark.pass);
+    fmt::print(stderr, "{}\n", printable(to_string(remark)));
   }
   if (options.time_passes) print_timings(timings);
-  if (options.print || !options.output.empty() || !options.check) write_output(module, options);
-  return options.check ? check(before, module, options) : 0;
+  int exit_code = kOk;
+  alone(kFileError, [&] {
+    if (options.print || !options.output.empty() || !options.check) write_output(module, options);
+    if (options.check) exit_code = check(before, module, options);
+  });
+  return exit_code;
 }
 
 }  // namespace
@@ -102,11 +133,11 @@ int main(int argc, char** argv) {
   const spmd::OptOptions options = spmd::parse_options(argc, argv);
   try {
     return spmd::run(options);
-  } catch (const spmd::UserError& error) {
-    fmt::print(stderr, "spmd-opt: {}\n", error.what());
-    return spmd::kFailed;
+  } catch (const spmd::Failed& failed) {
+    fmt::print(stderr, "spmd-opt: {}\n", spmd::printable(failed.what()));
+    return failed.exit_code();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "spmd-opt: internal error: {}\n", error.what());
+    fmt::print(stderr, "spmd-opt: internal error: {}\n", spmd::printable(error.what()));
     return spmd::kInternalError;
   }
 }

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "launcher/exit_codes.h"
+
 namespace spmd {
 namespace {
 
@@ -14,6 +16,11 @@ void describe(CLI::App& app, OptOptions& options) {
   app.add_option("--stop-after", options.run.stop_after, "last pass to run");
   app.add_option("--skip", options.run.skip, "passes not to run (a,b,c)")->delimiter(',');
   app.add_option("--mesh", options.mesh, "sizes of the mesh axes: data=2,model=4");
+  app.add_option("--set-dim", options.dims, "size of an ONNX model's symbolic dimension: batch=8")
+      ->allow_extra_args(false);
+  app.add_option("--set-input", options.inputs,
+                 "value of an ONNX model's input that decides shapes: shape=[2,3]")
+      ->allow_extra_args(false);
   app.add_flag("--print", options.print, "print the result (the default without -o)");
   app.add_flag("--print-locations", options.print_locations, "print where each op came from");
   app.add_flag("--elide-constants", options.elide_constants, "shorten large constants in print");
@@ -48,7 +55,7 @@ OptOptions parse_options(int argc, char** argv) {
       throw CLI::ValidationError("--pass", "cannot be combined with --pipeline");
     }
   } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error));
+    std::exit(app.exit(error) == 0 ? kOk : kUsageError);
   }
   return options;
 }

@@ -17,6 +17,7 @@ struct OptOptions {
   PipelineOptions run;
   bool verify_each = true;
   std::string mesh;
+  std::vector<std::string> dims, inputs;  // --set-dim, --set-input
   bool print = false;
   bool print_locations = false;
   bool elide_constants = false;

@@ -59,4 +59,20 @@ void Rebuilder::map_results(const Op& op, OpId created) {
   }
 }
 
+ValueId Rebuilder::made_anew(const Op& source, const TensorType& type, Builder& builder) const {
+  switch (source.code) {
+    case OpCode::kConstant: {
+      const Literal& literal = source.as<ConstantAttrs>().value;
+      if (!literal.is_splat()) return ValueId::kNone;
+      return builder.constant(Literal::splat(type, static_cast<const void*>(literal.data())));
+    }
+    case OpCode::kIota:
+      return builder.iota(type, source.as<IotaAttrs>().dim);
+    case OpCode::kBroadcastInDim:
+      return builder.broadcast(map_.at(source.operands[0]), type.shape, {});
+    default:
+      return ValueId::kNone;
+  }
+}
+
 }  // namespace spmd

@@ -27,6 +27,9 @@ class Rebuilder {
   void copy_verbatim(BlockId source, BlockId region);
   std::vector<ValueId> mapped(const std::vector<ValueId>& values) const;
   void map_results(const Op& op, OpId created);
+  // The value of a free source (is_free_source) made anew in another type: a splat, an iota from 0,
+  // a scalar broadcast. kNone when its elements are stored.
+  ValueId made_anew(const Op& source, const TensorType& type, Builder& builder) const;
 
   const Function& from_;
   Function to_;

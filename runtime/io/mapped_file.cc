@@ -10,19 +10,23 @@
 #include <cstdio>
 #include <cstring>
 
-#include "support/error.h"
+#include "support/remedy.h"
 
 namespace spmd {
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    throw UserError(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  // O_NONBLOCK: a pipe that nobody writes to is refused below instead of waited for.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    const int error = errno;
+    throw UserError(path, fmt::format("cannot be read: {}", std::strerror(error)),
+                    remedy_for_open(error, path));
+  }
   struct stat status {};
   const bool known = ::fstat(descriptor, &status) == 0;
   if (!known || !S_ISREG(status.st_mode)) {
     ::close(descriptor);
-    throw UserError(path, "is no file", "give the path of a file");
+    throw UserError(path, "is no regular file", "give the path of a file that is on a disk");
   }
   size_ = status.st_size;
   if (size_ > 0) {
@@ -33,7 +37,8 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   const int error = errno;
   ::close(descriptor);
   if (size_ > 0 && !data_)
-    throw UserError(path, fmt::format("cannot be mapped: {}", std::strerror(error)));
+    throw UserError(path, fmt::format("cannot be mapped into memory: {}", std::strerror(error)),
+                    "free memory, or check the file system that holds it");
 }
 
 MappedFile::~MappedFile() {
@@ -53,8 +58,8 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const char* what) const {
-  throw UserError(path_, fmt::format("{}: {}", what, std::strerror(errno)),
-                  "see that the folder exists, is writable and has room");
+  throw OutputError(path_, fmt::format("{}: {}", what, std::strerror(errno)),
+                    "see that the folder exists, is writable and has room");
 }
 
 void AtomicFile::write(const void* data, int64_t bytes) {

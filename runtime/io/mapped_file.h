@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/error.h"
+
 namespace spmd {
 
 class MappedFile {
@@ -27,8 +29,14 @@ class MappedFile {
   int64_t size_ = 0;
 };
 
+// An output that cannot be written.
+class OutputError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
 // Writes a file under a temporary name beside it, and gives it its own when all of it is on disk.
-// Without commit() nothing is left.
+// Without commit() nothing is left. Throws OutputError.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);

@@ -10,6 +10,8 @@
 namespace spmd {
 namespace {
 
+constexpr const char* kAgain = "write or copy it again";
+
 struct Header {
   std::string descr;
   bool fortran = false;
@@ -97,7 +99,7 @@ struct TypeCode {
   plan::DType dtype;
   const char* code;
 };
-constexpr TypeCode kTypes[] = {
+constexpr TypeCode kTypeCodes[] = {
     {plan::BOOL, "b1"}, {plan::S8, "i1"},    {plan::S16, "i2"},  {plan::S32, "i4"},
     {plan::S64, "i8"},  {plan::U8, "u1"},    {plan::U16, "u2"},  {plan::U32, "u4"},
     {plan::U64, "u8"},  {plan::F16, "f2"},   {plan::F32, "f4"},  {plan::F64, "f8"},
@@ -113,18 +115,21 @@ NpyFile::NpyFile(const std::string& path) : file_(path) {
   const int version = bytes[6];
   if (version < 1 || version > 3)
     throw UserError(path,
-                    fmt::format("a .npy file of version {}; versions 1 to 3 are read", version));
+                    fmt::format("a .npy file of version {}; versions 1 to 3 are read", version),
+                    "write it again with numpy.save");
   const int64_t prefix = version == 1 ? 10 : 12;
-  if (file_.size() < prefix) throw UserError(path, "truncated inside its header");
+  if (file_.size() < prefix) throw UserError(path, "truncated inside its header", kAgain);
   int64_t length = bytes[8] | bytes[9] << 8;
   if (version > 1) length |= int64_t{bytes[10]} << 16 | int64_t{bytes[11]} << 24;
-  if (length > file_.size() - prefix) throw UserError(path, "truncated inside its header");
+  if (length > file_.size() - prefix) throw UserError(path, "truncated inside its header", kAgain);
   const std::string_view text(reinterpret_cast<const char*>(bytes) + prefix,
                               static_cast<size_t>(length));
   const std::optional<Header> header = HeaderReader(text).read();
-  if (!header) throw UserError(path, "the header is not what numpy.save writes");
+  if (!header)
+    throw UserError(path, "the header is not what numpy.save writes",
+                    "save one array of numbers: numpy.save(path, array)");
   const std::string code = header->descr.empty() ? "" : header->descr.substr(1);
-  for (const TypeCode& type : kTypes)
+  for (const TypeCode& type : kTypeCodes)
     if (code == type.code) view_.dtype = type.dtype;
   const char order = header->descr.empty() ? '?' : header->descr[0];
   if (view_.dtype == plan::INVALID || !std::strchr("<>|=", order))
@@ -134,7 +139,10 @@ NpyFile::NpyFile(const std::string& path) : file_(path) {
   const int64_t size = plan::byte_size(view_.dtype);
   int64_t count = size;
   for (int64_t dim : view_.shape) {
-    if (dim != 0 && count > (int64_t{1} << 56) / dim) throw UserError(path, "larger than any file");
+    if (dim != 0 && count > (int64_t{1} << 56) / dim)
+      throw UserError(
+          path, fmt::format("its shape [{}] is larger than any file", fmt::join(view_.shape, ",")),
+          kAgain);
     count *= dim;
   }
   const int64_t data = file_.size() - prefix - length;
@@ -142,7 +150,7 @@ NpyFile::NpyFile(const std::string& path) : file_(path) {
     throw UserError(
         path,
         fmt::format("truncated: {} bytes of data for {}", data, describe(view_.dtype, view_.shape)),
-        "write or copy it again");
+        kAgain);
   view_.data = file_.data() + prefix + length;
   const bool swapped = order == '>' && size > 1;
   if ((header->fortran && view_.shape.size() > 1) || swapped) {
@@ -177,7 +185,7 @@ void NpyFile::reorder(int64_t size) {
 
 void write_npy(const std::string& path, const TensorView& tensor) {
   std::string code;
-  for (const TypeCode& type : kTypes)
+  for (const TypeCode& type : kTypeCodes)
     if (type.dtype == tensor.dtype && type.dtype != plan::BF16) code = type.code;
   const int64_t size = plan::byte_size(tensor.dtype);
   if (code.empty()) code = plan::is_signed_int(tensor.dtype) ? "i1" : size == 1 ? "u1" : "u2";

@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMaxHeader = 100 << 20;  // as in the format's own reader
+constexpr const char* kDamaged = "the file is damaged; write it again";
 
 struct TypeName {
   plan::DType dtype;
@@ -40,15 +41,14 @@ const char* name_of(plan::DType dtype) {
   if (dtype == plan::U2 || dtype == plan::U4) dtype = plan::U8;
   for (const TypeName& type : kTypes)
     if (dtype == type.dtype) return type.name;
-  throw UserError("safetensors", fmt::format("cannot hold {}", plan::dtype_name(dtype)));
+  throw UserError("safetensors", fmt::format("cannot hold {}", plan::dtype_name(dtype)),
+                  "convert the tensor to another element type in the program");
 }
 
 // One entry of the header, checked against the data section's size.
 TensorView read_entry(const std::string& place, const json& entry, const std::byte* data,
                       int64_t data_size) {
-  const auto bad = [&](const std::string& fact) {
-    throw UserError(place, fact, "the file is damaged; write it again");
-  };
+  const auto bad = [&](const std::string& fact) { throw UserError(place, fact, kDamaged); };
   if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string() ||
       !entry.contains("shape") || !entry["shape"].is_array() || !entry.contains("data_offsets") ||
       !entry["data_offsets"].is_array() || entry["data_offsets"].size() != 2)
@@ -101,13 +101,41 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
   const int64_t data_size = file_.size() - 8 - static_cast<int64_t>(length);
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") {
-      if (!entry.is_object()) throw UserError(path, "__metadata__ is no object");
+      if (!entry.is_object()) throw UserError(path, "__metadata__ is no JSON object", kDamaged);
       for (const auto& [key, value] : entry.items())
         metadata_[key] = value.is_string() ? value.get<std::string>() : value.dump();
       continue;
     }
     tensors_[name] = read_entry(fmt::format("{}: tensor {}", path, name), entry, data, data_size);
   }
+  check_layout(data, data_size);
+}
+
+// The format asks for tensors that follow each other without overlap and without gap.
+void SafetensorsFile::check_layout(const std::byte* data, int64_t data_size) const {
+  std::vector<std::pair<int64_t, const std::string*>> begins;
+  for (const auto& [name, tensor] : tensors_) begins.emplace_back(tensor.data - data, &name);
+  // Empty tensors come first among those that begin at one place.
+  std::sort(begins.begin(), begins.end(), [&](const auto& a, const auto& b) {
+    return std::pair(a.first, tensors_.at(*a.second).num_bytes()) <
+           std::pair(b.first, tensors_.at(*b.second).num_bytes());
+  });
+  int64_t end = 0;
+  const std::string* before = nullptr;
+  for (const auto& [begin, name] : begins) {
+    if (begin < end)
+      throw UserError(fmt::format("{}: tensor {}", path(), *name),
+                      fmt::format("its data overlaps that of {}", *before), kDamaged);
+    if (begin > end)
+      throw UserError(fmt::format("{}: tensor {}", path(), *name),
+                      fmt::format("the {} bytes before it belong to no tensor", begin - end),
+                      kDamaged);
+    end = begin + tensors_.at(*name).num_bytes();
+    before = name;
+  }
+  if (end != data_size)
+    throw UserError(path(), fmt::format("the last {} bytes belong to no tensor", data_size - end),
+                    kDamaged);
 }
 
 std::vector<std::string> SafetensorsFile::names() const {
@@ -137,7 +165,8 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, const std::vector<
                           {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  std::string text = header.dump();
+  // Names come from programs, which may hold any bytes.
+  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');  // data begins aligned
   const uint64_t length = text.size();
   file_.write(&length, 8);

@@ -25,6 +25,8 @@ class SafetensorsFile {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
+  void check_layout(const std::byte* data, int64_t data_size) const;
+
   MappedFile file_;
   std::map<std::string, TensorView> tensors_;
   std::map<std::string, std::string> metadata_;

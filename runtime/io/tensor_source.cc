@@ -70,9 +70,12 @@ class FolderSource : public TensorSource {
       open_[file] = std::make_unique<SafetensorsSource>(file);
       for (const std::string& name : open_[file]->names())
         if (!tensors_.emplace(name, file).second)
-          throw UserError(path, fmt::format("two files hold a tensor {}", name));
+          throw UserError(path, fmt::format("two files hold a tensor {}", name),
+                          "keep one of them in the folder");
     }
-    if (tensors_.empty()) throw UserError(path, "a folder without .npy and .safetensors files");
+    if (tensors_.empty())
+      throw UserError(path, "a folder without .npy and .safetensors files",
+                      "give a file of tensors, or a folder of them");
   }
 
   const std::string& path() const override { return path_; }

@@ -4,28 +4,20 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 
-#include <algorithm>
 #include <climits>
 
 #include "support/error.h"
+#include "support/schema_header.h"
 
 namespace spmd::plan {
 namespace {
 
-struct Header {
-  uint32_t magic = 0, version = 0, reader_version = 0;
-};
-
-// Reads the first three fields without looking at what follows them.
-Header read_header(std::string_view bytes) {
-  Header header;
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                            static_cast<int>(std::min<size_t>(bytes.size(), 64)));
-  if (in.ReadTag() != 0x0d || !in.ReadLittleEndian32(&header.magic)) return {};
-  if (in.ReadTag() != 0x10 || !in.ReadVarint32(&header.version)) return header;
-  if (in.ReadTag() != 0x18 || !in.ReadVarint32(&header.reader_version)) return header;
-  return header;
-}
+constexpr Schema kSchema = {kPlanMagic,
+                            kReaderVersion,
+                            kPlanVersion,
+                            "plan",
+                            "a file written by --save-plan",
+                            "compile the program again"};
 
 }  // namespace
 
@@ -47,16 +39,10 @@ std::string serialize_plan(const Plan& plan) {
 }
 
 Plan parse_plan(std::string_view bytes, const std::string& source) {
-  Header header = read_header(bytes);
-  if (header.magic != kPlanMagic)
-    throw UserError(source, "not an spmd plan", "expected a file written by --save-plan");
-  if (header.reader_version > kPlanVersion)
-    throw UserError(source,
-                    fmt::format("a plan of version {} that needs a reader of version {} or newer; "
-                                "this spmd reads up to version {}",
-                                header.version, header.reader_version, kPlanVersion),
-                    "compile the program again with this spmd, or update it");
-  if (bytes.size() > INT_MAX) throw UserError(source, "a plan larger than 2 GiB");
+  check_schema_header(bytes, kSchema, source);
+  if (bytes.size() > INT_MAX)
+    throw UserError(source, "a plan larger than 2 GiB",
+                    "compile it again with large constants of the program as arguments");
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
                                             static_cast<int>(bytes.size()));
   in.SetTotalBytesLimit(INT_MAX);

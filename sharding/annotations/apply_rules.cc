@@ -1,9 +1,11 @@
 #include <algorithm>
-#include <cctype>
 #include <regex>
 
 #include "sharding/annotations/rules.h"
+#include "sharding/drop_placements.h"
 #include "support/error.h"
+#include "support/names.h"
+#include "support/remedy.h"
 #include "support/strings.h"
 
 namespace spmd {
@@ -12,20 +14,6 @@ namespace {
 
 // Longer names are matched by their end only: std::regex recurses on its input.
 constexpr size_t kMaxMatchedName = 2000;
-
-// Letters and digits make words, everything else separates them.
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words(1);
-  for (char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c))) {
-      words.back() += c;
-    } else if (!words.back().empty()) {
-      words.emplace_back();
-    }
-  }
-  if (words.back().empty()) words.pop_back();
-  return words;
-}
 
 bool ends_with_words(const std::string& name, const std::string& ending) {
   const std::vector<std::string> words = words_of(name), last = words_of(ending);
@@ -48,7 +36,7 @@ class RuleApplication {
 
   std::vector<ParameterSharding> run() {
     check_axes();
-    if (rules_.constraints == ShardingRules::Constraints::kDrop) drop_file_shardings();
+    if (rules_.constraints == ShardingRules::Constraints::kDrop) drop_placements(module_);
     bind_inputs();
     std::vector<ParameterSharding> table;
     for (size_t i = 0; i < names_.size(); ++i) table.push_back(decide(i));
@@ -69,23 +57,6 @@ class RuleApplication {
     }
   }
 
-  void drop_file_shardings() {
-    for (const auto& fn : module_.functions()) {
-      for (size_t v = 0; v < fn->num_value_ids(); ++v) {
-        fn->value(static_cast<ValueId>(v)).sharding = nullptr;
-      }
-      for (ResultInfo& result : fn->result_info) result.sharding = nullptr;
-      std::vector<OpId> constraints;
-      walk(*fn, [&](OpId id) {
-        if (fn->op(id).code == OpCode::kShardingConstraint) constraints.push_back(id);
-      });
-      for (OpId id : constraints) {
-        fn->replace_all_uses(fn->op(id).results[0], fn->op(id).operands[0]);
-        fn->erase_op(id);
-      }
-    }
-  }
-
   void bind_inputs() {
     for (const InputRule& input : rules_.inputs) {
       std::vector<size_t> found;
@@ -98,7 +69,7 @@ class RuleApplication {
       }
       if (found.empty()) {
         throw UserError(input.place, fmt::format("the program has no input \"{}\"", input.name),
-                        suggestion(input.name));
+                        input_suggestion(input.name));
       }
       if (found.size() > 1) {
         std::string list;
@@ -109,6 +80,23 @@ class RuleApplication {
       }
       input_of_[found[0]] = &input;
     }
+  }
+
+  // Inputs that the file does not name go by their number.
+  std::string input_suggestion(const std::string& text) const {
+    std::string unnamed;
+    for (size_t i = 0; i < names_.size(); ++i) {
+      const ArgumentInfo& info = fn_.argument_info[i];
+      if (!info.name.empty() || info.aliased_result >= 0) continue;
+      unnamed += fmt::format("{}{} {}", unnamed.empty() ? "" : ", ", names_[i],
+                             to_string(argument(i).type));
+    }
+    if (unnamed.empty()) return suggestion(text);
+    return fmt::format(
+        "the program does not name its inputs: {}\n"
+        "  write the number, for example \"{}\", or export text with "
+        "as_text(debug_info=True), which has names",
+        unnamed, unnamed.substr(0, unnamed.find(" tensor")));
   }
 
   // The names nearest to what matched nothing: by spelling, else those that share a word.
@@ -140,12 +128,6 @@ class RuleApplication {
   bool matches(size_t rule, const std::string& name) const {
     return found_in(rule, name) || found_in(rule, path_of(name, "/")) ||
            found_in(rule, path_of(name, "."));
-  }
-
-  static std::string path_of(const std::string& name, const char* separator) {
-    std::vector<std::string> words = words_of(name);
-    if (words.size() > 2 && words[0] == "result") words.erase(words.begin(), words.begin() + 2);
-    return fmt::format("{}", fmt::join(words, separator));
   }
 
   bool found_in(size_t rule, const std::string& name) const {
@@ -209,9 +191,12 @@ class RuleApplication {
   Sharding sharding_of(const DimAxes& spec, size_t i, const std::string& place) const {
     const TensorType& type = argument(i).type;
     if (static_cast<int64_t>(spec.size()) > type.rank()) {
-      throw UserError(place, fmt::format("the spec has {} entries, parameter \"{}\" {} has {} "
-                                         "dimensions",
-                                         spec.size(), names_[i], to_string(type), type.rank()));
+      throw UserError(place,
+                      fmt::format("the spec has {} entr{}, parameter \"{}\" {} has {} dimension{}",
+                                  spec.size(), spec.size() == 1 ? "y" : "ies", names_[i],
+                                  to_string(type), type.rank(), type.rank() == 1 ? "" : "s"),
+                      "write one entry for each dimension, or a rule of its own for this "
+                      "parameter before this one");
     }
     Sharding sharding = Sharding::replicate(type.rank());
     for (size_t d = 0; d < spec.size(); ++d) {
@@ -219,8 +204,10 @@ class RuleApplication {
         sharding.dims[d].axes.push_back({find_axis(name, place), 1, 0});
       }
     }
-    check_sharding(sharding, type.rank(), module_.mesh,
-                   fmt::format("{}: parameter \"{}\"", place, names_[i]));
+    with_remedy("use each axis once in a spec", [&] {
+      check_sharding(sharding, type.rank(), module_.mesh,
+                     fmt::format("{}: parameter \"{}\"", place, names_[i]));
+    });
     return sharding;
   }
 

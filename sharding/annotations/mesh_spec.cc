@@ -20,20 +20,27 @@ void check_spec(const MeshSpec& spec) {
     const MeshAxisSpec& axis = spec.axes[i];
     for (size_t j = 0; j < i; ++j) {
       if (spec.axes[j].name == axis.name) {
-        throw UserError(spec.place, fmt::format("axis \"{}\" occurs twice", axis.name));
+        throw UserError(spec.place,
+                        fmt::format("axis \"{}\" occurs twice in {}", axis.name, spec.to_string()),
+                        "give each axis one size");
       }
     }
     if (axis.size == kInferSize) {
       if (++inferred > 1) {
-        throw UserError(spec.place, "more than one axis has size -1",
+        throw UserError(spec.place,
+                        fmt::format("more than one axis has size -1 in {}", spec.to_string()),
                         "only one size can be inferred from the number of ranks");
       }
     } else if (axis.size < 1) {
-      throw UserError(spec.place,
-                      fmt::format("axis \"{}\" has size {}, expected at least 1, or -1 to infer it",
-                                  axis.name, axis.size));
+      throw UserError(
+          spec.place,
+          fmt::format("axis \"{}\" has size {}, expected at least 1", axis.name, axis.size),
+          fmt::format("give it a size, or -1 to infer it from the number of ranks: {}=-1",
+                      axis.name));
     } else if (product > (int64_t{1} << 40) / axis.size) {
-      throw UserError(spec.place, "more than 2^40 devices");
+      throw UserError(spec.place,
+                      fmt::format("the mesh {} has more than 2^40 devices", spec.to_string()),
+                      "choose smaller sizes");
     } else {
       product *= axis.size;
     }
@@ -56,7 +63,8 @@ void reorder(const std::vector<YAML::Node>& order, const std::string& source, Me
       const auto near = nearest(name, names_of(spec.axes));
       throw UserError(place_of(node, source),
                       fmt::format("mesh.order names \"{}\", which is not in mesh.axes", name),
-                      near ? fmt::format("did you mean \"{}\"?", *near) : "");
+                      near ? fmt::format("did you mean \"{}\"?", *near)
+                           : fmt::format("mesh.axes has: {}", spec.to_string()));
     }
     axes.push_back(*it);
   }
@@ -79,9 +87,9 @@ std::string MeshSpec::to_string() const {
   return text;
 }
 
-MeshSpec parse_mesh_spec(std::string_view text) {
+MeshSpec parse_mesh_spec(std::string_view text, const std::string& place) {
   MeshSpec spec;
-  spec.place = "--mesh";
+  spec.place = place;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view part = text.substr(begin, end - begin);
@@ -92,7 +100,10 @@ MeshSpec parse_mesh_spec(std::string_view text) {
     const char* first = std::min(part.data() + equals + 1, last);
     const auto [rest, error] = std::from_chars(first, last, axis.size);
     if (axis.name.empty() || error != std::errc() || rest != last) {
-      throw UserError("--mesh", fmt::format("found \"{}\", expected NAME=SIZE", part), kExample);
+      throw UserError(place,
+                      fmt::format("found \"{}\"{}, expected NAME=SIZE", part,
+                                  part.size() < text.size() ? fmt::format(" in \"{}\"", text) : ""),
+                      kExample);
     }
     spec.axes.push_back(std::move(axis));
     begin = end + 1;
@@ -104,7 +115,7 @@ MeshSpec parse_mesh_spec(std::string_view text) {
 MeshSpec read_mesh_spec(const YAML::Node& node, const std::string& source) {
   MeshSpec spec;
   if (node.IsScalar()) {
-    spec = parse_mesh_spec(node.Scalar());
+    spec = parse_mesh_spec(node.Scalar(), place_of(node, source));
   } else {
     const YamlMap map(node, source, "mesh", {"axes", "order"});
     if (const YAML::Node* axes = map.find("axes")) {
@@ -134,9 +145,11 @@ Mesh resolve_mesh(const MeshSpec& spec, int64_t num_devices) {
   if (!fits || num_devices < 1) {
     throw UserError(
         spec.place,
-        fmt::format("the mesh {} {} {} ranks, but there are {}", spec.to_string(),
-                    infers ? "needs a multiple of" : "has", known, num_devices),
-        fmt::format("start {} ranks, or change the mesh", infers ? "a multiple" : "as many"));
+        fmt::format("the mesh {} {} {} rank{}, but there {} {}", spec.to_string(),
+                    infers ? "needs a multiple of" : "has", known, known == 1 ? "" : "s",
+                    num_devices == 1 ? "is" : "are", num_devices),
+        infers ? fmt::format("start {} or {} ranks, or change the mesh", known, 2 * known)
+               : fmt::format("start {} rank{}, or change the mesh", known, known == 1 ? "" : "s"));
   }
   std::vector<MeshAxis> axes;
   for (const MeshAxisSpec& axis : spec.axes) {

@@ -30,8 +30,8 @@ struct MeshSpec {
   std::string to_string() const;
 };
 
-// "data=2,model=4", where a size may be -1. Throws UserError("--mesh", ...).
-MeshSpec parse_mesh_spec(std::string_view text);
+// "data=2,model=4", where a size may be -1. `place` is where it was written. Throws UserError.
+MeshSpec parse_mesh_spec(std::string_view text, const std::string& place = "--mesh");
 
 // {axes: {data: -1, model: 2}, order: [data, model]}: `order` is major to minor, without it axes
 // are as written. A text is read as by parse_mesh_spec. Throws UserError.

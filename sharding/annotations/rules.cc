@@ -37,16 +37,40 @@ DimAxes read_spec(const YAML::Node& node, const std::string& source, const std::
   return spec;
 }
 
+// In words of ours. libstdc++ takes a repetition of nothing for a fault of parentheses.
+const char* fault_of(const std::regex_error& error) {
+  namespace code = std::regex_constants;
+  if (error.code() == code::error_brack) return "a [ without its ]";
+  if (error.code() == code::error_paren || error.code() == code::error_badrepeat) {
+    return "a ( or ) without its partner, a *, + or ? with nothing before it, or a (?...) other "
+           "than (?:, (?= and (?!";
+  }
+  if (error.code() == code::error_brace || error.code() == code::error_badbrace) {
+    return "a { without its }, or no count between them";
+  }
+  if (error.code() == code::error_escape) return "a \\ with nothing after it";
+  if (error.code() == code::error_range) return "a range like z-a, which holds nothing";
+  if (error.code() == code::error_backref) return "a reference to a group that does not exist";
+  if (error.code() == code::error_ctype) return "an unknown [:class:]";
+  if (error.code() == code::error_collate) return "an unknown [.element.]";
+  return "it is too complex";
+}
+
 void check_pattern(const ShardingRule& rule) {
   if (rule.match.size() > kMaxPattern) {
-    throw UserError(rule.place, fmt::format("the pattern has {} characters, at most {} are read",
-                                            rule.match.size(), kMaxPattern));
+    throw UserError(rule.place,
+                    fmt::format("the pattern has {} characters, at most {} are read",
+                                rule.match.size(), kMaxPattern),
+                    "write it as several rules");
   }
   try {
     std::regex compiled(rule.match);
   } catch (const std::regex_error& error) {
-    throw UserError(rule.place, fmt::format("\"{}\" is not a regular expression: {}", rule.match,
-                                            error.what()));
+    throw UserError(
+        rule.place,
+        fmt::format("\"{}\" is not a regular expression: {}", rule.match, fault_of(error)),
+        "patterns are those of ECMAScript: write \\ before ( ) [ ] { } . * + ? | ^ $ \\ "
+        "to mean the character itself");
   }
 }
 
@@ -75,7 +99,9 @@ ShardingRules::Constraints read_constraints(const YamlMap& map) {
   if (*text == "only") return Constraints::kOnly;
   throw UserError(
       place_of(*map.find("constraints"), map.source()),
-      fmt::format("sharding.constraints is \"{}\", expected keep, drop or only", *text));
+      fmt::format("sharding.constraints is \"{}\", expected keep, drop or only", *text),
+      "keep: the file's shardings hold where no rule does; drop: only the rules hold; only: only "
+      "the file's hold");
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct ShardingRule {
   std::string place;        // "rules.yaml:7"
 };
 
-// Of a program's input by name: all of it, or its last words (design: how tensors bind).
+// Of a program's input by name: all of it, or its last words. An argument without a name goes by
+// its number, "argument 2".
 struct InputRule {
   std::string name;
   DimAxes spec;

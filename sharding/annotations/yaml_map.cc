@@ -17,6 +17,9 @@ std::string_view kind_of(const YAML::Node& node) {
   return "nothing";
 }
 
+// YAML that stands in an option has no lines.
+bool is_command_line(const std::string& source) { return source.starts_with("--"); }
+
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -29,20 +32,25 @@ YAML::Node parse_yaml(std::string_view text, const std::string& source) {
   try {
     return YAML::Load(std::string(text));
   } catch (const YAML::Exception& error) {
-    throw UserError(fmt::format("{}:{}:{}", source, error.mark.line + 1, error.mark.column + 1),
-                    fmt::format("not valid YAML: {}", error.msg));
+    throw UserError(is_command_line(source) ? source
+                                            : fmt::format("{}:{}:{}", source, error.mark.line + 1,
+                                                          error.mark.column + 1),
+                    fmt::format("not valid YAML: {}", error.msg),
+                    "look there and in the lines before for indentation, quotes and brackets");
   }
 }
 
 std::string place_of(const YAML::Node& node, const std::string& source) {
   const int line = node.Mark().line;
-  return line < 0 ? source : fmt::format("{}:{}", source, line + 1);
+  if (line < 0 || is_command_line(source)) return source;
+  return fmt::format("{}:{}", source, line + 1);
 }
 
 std::string yaml_string(const YAML::Node& node, const std::string& source, std::string_view what) {
   if (node.IsScalar()) return node.Scalar();
   throw UserError(place_of(node, source),
-                  fmt::format("{} is {}, expected a text", what, kind_of(node)));
+                  fmt::format("{} is {}, expected a text", what, kind_of(node)),
+                  "write one word there, or a text in quotes");
 }
 
 int64_t yaml_integer(const YAML::Node& node, const std::string& source, std::string_view what) {
@@ -51,7 +59,8 @@ int64_t yaml_integer(const YAML::Node& node, const std::string& source, std::str
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) return value;
   throw UserError(place_of(node, source),
-                  fmt::format("{} is \"{}\", expected an integer", what, text));
+                  fmt::format("{} is \"{}\", expected an integer", what, text),
+                  "write it in digits, for example 4");
 }
 
 bool yaml_bool(const YAML::Node& node, const std::string& source, std::string_view what) {
@@ -59,7 +68,8 @@ bool yaml_bool(const YAML::Node& node, const std::string& source, std::string_vi
   bool value = false;
   if (YAML::convert<bool>::decode(node, value)) return value;
   throw UserError(place_of(node, source),
-                  fmt::format("{} is \"{}\", expected true or false", what, text));
+                  fmt::format("{} is \"{}\", expected true or false", what, text),
+                  "write one of them, without quotes");
 }
 
 YamlEntries yaml_entries(const YAML::Node& node, const std::string& source, std::string_view what) {
@@ -67,14 +77,16 @@ YamlEntries yaml_entries(const YAML::Node& node, const std::string& source, std:
   if (!node.IsDefined() || node.IsNull()) return entries;
   if (!node.IsMap()) {
     throw UserError(place_of(node, source),
-                    fmt::format("{} is {}, expected a map", what, kind_of(node)));
+                    fmt::format("{} is {}, expected a map", what, kind_of(node)),
+                    "write keys with values there: {KEY: VALUE, KEY: VALUE}");
   }
   for (const auto& entry : node) {
     std::string key = yaml_string(entry.first, source, fmt::format("a key of {}", what));
     for (const auto& [other, value] : entries) {
       if (other == key) {
         throw UserError(place_of(entry.first, source),
-                        fmt::format("key \"{}\" occurs twice in {}", key, what));
+                        fmt::format("key \"{}\" occurs twice in {}", key, what),
+                        "keep one of them");
       }
     }
     entries.emplace_back(std::move(key), entry.second);
@@ -130,7 +142,8 @@ std::vector<YAML::Node> YamlMap::sequence(std::string_view key) const {
   if (node == nullptr || node->IsNull()) return {};
   if (!node->IsSequence()) {
     throw UserError(place_of(*node, source_),
-                    fmt::format("{} is {}, expected a list", path_of(key), kind_of(*node)));
+                    fmt::format("{} is {}, expected a list", path_of(key), kind_of(*node)),
+                    fmt::format("write {}: [ENTRY, ENTRY]", key));
   }
   return {node->begin(), node->end()};
 }

@@ -18,6 +18,14 @@ class HloShardingParser {
     return result;
   }
 
+  HloMeshAxes parse_mesh_axes() {
+    HloMeshAxes result;
+    result.mesh = mesh();
+    result.axes = axes(result.mesh);
+    if (!scan_.at_end()) scan_.fail_expected("the end of the axes");
+    return result;
+  }
+
  private:
   using Kind = HloSharding::Kind;
 
@@ -273,9 +281,7 @@ class HloShardingParser {
 
   void check_sub_axis(const AxisRef& ref, const Mesh& mesh, size_t start) {
     const int64_t full = mesh.axis_size(ref.axis);
-    if (ref.pre >= 1 && ref.size >= 1 && full % ref.pre == 0 && full / ref.pre % ref.size == 0) {
-      return;
-    }
+    if (is_factor(ref.pre, ref.size, full)) return;
     scan_.fail(start,
                fmt::format("({}){} is no factor of an axis of size {}", ref.pre, ref.size, full));
   }
@@ -294,6 +300,10 @@ AxisList all_axes(const Mesh& mesh) {
 
 HloSharding parse_hlo_sharding(std::string_view text, const std::string& place) {
   return HloShardingParser(text, place).parse();
+}
+
+HloMeshAxes parse_hlo_mesh_axes(std::string_view text, const std::string& place) {
+  return HloShardingParser(text, place).parse_mesh_axes();
 }
 
 std::optional<Sharding> sharding_from_hlo(const HloSharding& hlo, const Mesh& mesh, int64_t rank) {

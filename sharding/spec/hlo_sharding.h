@@ -34,6 +34,14 @@ struct HloSharding {
 // the UserError for malformed text.
 HloSharding parse_hlo_sharding(std::string_view text, const std::string& place);
 
+// Axes of a mesh, which name device groups: "mesh['x'=2,'y'=4] {'x'}", perhaps with ", device_ids="
+// after the mesh.
+struct HloMeshAxes {
+  Mesh mesh;
+  AxisList axes;
+};
+HloMeshAxes parse_hlo_mesh_axes(std::string_view text, const std::string& place);
+
 // The sharding on `mesh` of a tensor of `rank`, closed in every dimension; nullopt when unknown.
 // Maximal is read as replicated: the device that is meant has the value too. Manual uses all axes.
 // Throws UserError, without a place, when the mesh cannot realise it; a tuple must have been taken

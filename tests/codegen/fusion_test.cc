@@ -107,6 +107,20 @@ TEST(Fusion, SiblingsThatReadTheSameTensorShareAKernel) {
   expect_meaning(module);
 }
 
+TEST(Fusion, AScalarAmongTensorsIsNoSibling) {
+  // The scalar's kernel has one element; the clamp's and the select's have two.
+  const Module module = module_of(
+      "(%s: tensor<f32>, %p: tensor<i1>, %x: tensor<2xf32>) -> (tensor<f32>, tensor<i1>, "
+      "tensor<2xf32>)",
+      R"(
+    %0 = stablehlo.negate %s : tensor<f32>
+    %1 = stablehlo.not %p : tensor<i1>
+    %2 = stablehlo.clamp %s, %x, %s : (tensor<f32>, tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+    %3 = stablehlo.select %p, %2, %x : tensor<i1>, tensor<2xf32>
+    return %0, %1, %3 : tensor<f32>, tensor<i1>, tensor<2xf32>)");
+  expect_meaning(module);
+}
+
 TEST(Fusion, ConcatenateWritesIntoWindows) {
   // Rotary embedding: both halves come from one kernel, which writes into the result.
   const Module module = module_of(

@@ -124,15 +124,12 @@ TEST(Formats, ForeignFormatsAreRefusedByName) {
       {"\x1c\0\0\0\x10\0\0\0 ML\xefR\x06StableHLO_v1.10.9"s, "is a jax.export artifact",
        "as_text()"},
       {"PK\x03\x04\x14\0\0\0"s, "is a zip archive", "StableHLO text"},
-      {"\x08\x08\x12\x07pytorch\x3a\x02\x0a\0"s, "is an ONNX model", "StableHLO text"},
-      {"HloModule jit_f, entry_computation_layout={}\n", "is HLO text", "xla_dump_hlo_as_proto"},
       {"\x3c\0\0\0\0\0\0\0{\"w\":{}}"s, "is a safetensors file", "--state"},
       {"\x93NUMPY\x01\0"s, "is a NumPy array", "--state"},
       {"\x80\x04\x95\x10\0\0\0\0\0\0\0"s, "is a Python pickle", "as_text()"},
       {"\x28\xb5\x2f\xfd\x04\0"s, "is compressed with zstd", "zstd -d"},
-      {"hello, world\n", "is a text that is neither StableHLO nor anything known", "accepted are"},
-      {"# a YAML file\nmesh: 4\n", "is a text that is neither StableHLO nor anything known",
-       "accepted are"},
+      {"hello, world\n", "is a text that is neither StableHLO nor HLO", "accepted are"},
+      {"# a YAML file\nmesh: 4\n", "is a text that is neither StableHLO nor HLO", "accepted are"},
       {"\xff\xfe\xfd\xfc\xfb"s, "is in no format that is known here", "accepted are"},
   };
   for (const Case& c : cases) {

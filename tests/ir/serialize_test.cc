@@ -54,10 +54,10 @@ TEST(Serialize, OtherVersionsAreRefusedByNumber) {
         m.set_reader_version(7);
       })),
       "m.pb: a module of version 9 that needs a reader of version 7 or newer, this spmd reads "
-      "versions 1 to 1\n  update spmd, or write the module again with this one");
+      "versions 1 to 1\n  update spmd, or export the program again with this one");
   EXPECT_EQ(error_in(changed([](ir::Module& m) { m.set_version(0); })),
             "m.pb: a module of version 0, this spmd reads versions 1 to 1\n  export the program "
-            "again");
+            "again with this spmd");
   // A newer writer whose files old readers understand.
   deserialize(changed([](ir::Module& m) { m.set_version(2); }), "m.pb");
   // The header decides even when nothing after it can be decoded.
@@ -70,7 +70,7 @@ TEST(Serialize, OtherVersionsAreRefusedByNumber) {
                }) +
                "\xff\xff\xff"),
       "m.pb: a module of version 9 that needs a reader of version 9 or newer, this spmd reads "
-      "versions 1 to 1\n  update spmd, or write the module again with this one");
+      "versions 1 to 1\n  update spmd, or export the program again with this one");
 }
 
 TEST(Serialize, DamageIsFound) {

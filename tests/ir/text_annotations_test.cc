@@ -160,7 +160,7 @@ module @m {
 TEST(TextAnnotations, ModulesInGenericForm) {
   const Module pretty = parse(R"(module @m {
   sdy.mesh @mesh = <["x"=2]>
-  func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, tf.aliasing_output = 0 : i32}) -> (tensor<4xf32> {jax.result_info = "result"}) {
+  func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, tf.aliasing_output = 0 : i32} loc("a")) -> (tensor<4xf32> {jax.result_info = "result"}) {
     %0 = call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
@@ -210,6 +210,70 @@ func.func public @main(%a: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"})
 })");
       }),
       "test.mlir:3: uses a global value where shapes are local");
+}
+
+// A region that adds over "x", as sdy writes it into StableHLO, with the attributes of its borders
+// and of its call.
+std::string manual_call(const std::string& enter, const std::string& call, const std::string& leave,
+                        const std::string& taken = "%1#1, %1#0") {
+  const auto attributes = [](const std::string& entries) {
+    return entries.empty() ? "" : " {mhlo.frontend_attributes = {" + entries + "}}";
+  };
+  return main_text("(%a: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<8x4xf32>",
+                   R"(
+    %0:2 = stablehlo.custom_call @xla.sdy.GlobalToLocalShape(%a, %b))" +
+                       attributes(enter) +
+                       R"( : (tensor<8x4xf32>, tensor<4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>)
+    %1:2 = call @xla.sdy.manual_computation_body(%0#1, %0#0))" +
+                       attributes(call) +
+                       R"( : (tensor<4xf32>, tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>)
+    %2:2 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape()" +
+                       taken + ")" + attributes(leave) +
+                       R"( : (tensor<4x4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+    return %2#0 : tensor<8x4xf32>
+  }
+  func.func private @xla.sdy.manual_computation_body(%p: tensor<4xf32>, %q: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>) {
+    return %p, %q : tensor<4xf32>, tensor<4x4xf32>)");
+}
+
+const std::string kInShardings =
+    R"(xla.sdy.in_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22x\22}, {}]>, <@mesh, [{}]>]>")";
+const std::string kOutShardings =
+    R"(xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{\22x\22}, {}]>, <@mesh, [{}]>]>")";
+const std::string kManualAxes = R"(xla.sdy.manual_axes = "#sdy<manual_axes{\22x\22}>")";
+
+TEST(TextAnnotations, ManualRegionsWrittenAsCallsBetweenBorders) {
+  const Module module =
+      parse(manual_call(kInShardings + ", " + kManualAxes, "", kOutShardings + ", " + kManualAxes));
+  expect_round_trips(module);
+  const std::string text = print_stablehlo(module);
+  EXPECT_NE(text.find(R"(
+    %0:2 = sdy.manual_computation(%arg1, %arg0) in_shardings=[<@mesh, [{}]>, <@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{}]>] manual_axes={"x"} (%arg2: tensor<4xf32>, %arg3: tensor<4x4xf32>) {
+      %1:2 = func.call @xla.sdy.manual_computation_body(%arg2, %arg3) : (tensor<4xf32>, tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>)
+      sdy.return %1#1, %1#0 : tensor<4x4xf32>, tensor<4xf32>
+    } : (tensor<4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
+    return %0#0 : tensor<8x4xf32>
+)"),
+            text.npos)
+      << text;
+  // Older files have all attributes on the call.
+  const Module older =
+      parse(manual_call("", kInShardings + ", " + kOutShardings + ", " + kManualAxes, ""));
+  EXPECT_EQ(first_difference(module, older), std::nullopt);
+}
+
+TEST(TextAnnotations, IncompleteManualRegionsAreErrors) {
+  const auto error = [](const std::string& text) {
+    const std::string message = error_of([&] { parse(text); });
+    return message.substr(0, message.find('\n'));
+  };
+  EXPECT_EQ(error(manual_call("", "", kOutShardings)),
+            "test.mlir:5: xla.sdy.GlobalToLocalShape: lacks its attribute xla.sdy.in_shardings");
+  EXPECT_EQ(error(manual_call(kInShardings, "", kOutShardings)),
+            "test.mlir:7: xla.sdy.LocalToGlobalShape: does not say which mesh axes are manual");
+  EXPECT_EQ(error(manual_call(kInShardings, kManualAxes, kOutShardings, "%0#0, %1#0")),
+            "test.mlir:7: xla.sdy.LocalToGlobalShape: does not take its operands from the body of "
+            "one region");
 }
 
 TEST(TextAnnotations, GlobalShapesOfLocalPrograms) {

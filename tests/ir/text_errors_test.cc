@@ -74,7 +74,7 @@ TEST(TextErrors, AllUnsupportedOpsAtOnce) {
                      "  %4 = chlo.unheard_of %a : tensor<4xf32> -> tensor<4xf32>\n"
                      "  %5 = chlo.unheard_of %a : tensor<4xf32> -> tensor<4xf32>\n"
                      "  return %a : tensor<4xf32>\n}\n"),
-            "test.mlir: 3 operations are not supported\n"
+            "test.mlir: 3 operations are not supported:\n"
             "  chlo.unheard_of: 4 times, lines 4, 5, 6, ...\n"
             "  stablehlo.send: 1 time, line 3: talks to the host while it runs; pass the data as "
             "arguments and results\n"

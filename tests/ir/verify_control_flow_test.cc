@@ -1,3 +1,5 @@
+#include "ir/builder.h"
+#include "ir/verifier.h"
 #include "tests/ir/verify_testing.h"
 
 namespace spmd::testing {
@@ -130,6 +132,23 @@ TEST(VerifyFunction, AliasesAndGlobalShapes) {
   EXPECT_EQ(reject("", "", "spmd.global_shape = array<i64: 2, 2>"),
             "@main: result 0: its global shape tensor<2x2xf32> does not fit shards of "
             "tensor<4xf32>");
+}
+
+// Text has no tokens; the proto may.
+TEST(VerifyFunction, TokensHoldNoData) {
+  Module module;
+  Function& fn = module.function(module.add_function("main"));
+  const ValueId token = fn.add_block_argument(fn.body(), {DType::kToken, {}});
+  Builder builder(fn, fn.body());
+  builder.value(OpCode::kOptimizationBarrier, {token});
+  const OpId reshape = builder.create(OpCode::kReshape, {token}, {{DType::kToken, {1}}});
+  builder.return_op({});
+  fn.argument_info.resize(1);
+  const std::string error = error_of([&] { verify(module); });
+  EXPECT_EQ(error.substr(0, error.find('\n')),
+            ": @main: stablehlo.reshape: operand 0 is a token, expected a tensor");
+  fn.erase_op(reshape);
+  verify(module);
 }
 
 }  // namespace

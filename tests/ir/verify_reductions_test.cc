@@ -98,7 +98,8 @@ TEST(VerifyWindow, ReduceWindow) {
       {kTwo, window(sizes + ", window_strides = array<i64: 1, 0>", add, types),
        "stablehlo.reduce_window: window sizes, strides and dilations must be positive"},
       {kTwo, window(sizes + ", base_dilations = array<i64: 1, 9223372036854775807>", add, types),
-       "stablehlo.reduce_window: a size of 3 dilated by 9223372036854775807 is too large"},
+       "stablehlo.reduce_window: strides of 1 or dilations of 9223372036854775807 and 1 are too "
+       "large"},
       {kTwo,
        window(sizes + ", padding = dense<-9223372036854775807> : tensor<2x2xi64>", add, types),
        "stablehlo.reduce_window: padding of -9223372036854775807 and -9223372036854775807 is too "

@@ -107,7 +107,7 @@ TEST(Config, MissingFile) {
     FAIL();
   } catch (const UserError& error) {
     EXPECT_HAS(std::string(error.what()),
-               "/nonexistent/run.yaml: the configuration cannot be read");
+               "/nonexistent/run.yaml: cannot open the file: No such file");
   }
 }
 

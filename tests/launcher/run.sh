@@ -51,7 +51,7 @@ run4 step.plan --state state.safetensors --batches batches.safetensors --out b.s
 expect_success
 cmp a.safetensors b.safetensors || fail "the saved Plan computes something else"
 run step.plan --state state.safetensors --batches batches.safetensors
-expect_error 2 'step.plan: the Plan is for 4 ranks, but there are 1' '--ranks 4'
+expect_error 2 'step.plan: the Plan is for 4 ranks, but there is 1' '--ranks 4'
 run4 step.plan --mesh data=4
 expect_error 2 'step.plan: a compiled Plan keeps its mesh'
 

@@ -51,3 +51,19 @@ expect "skip: there is no pass 'cse'" "$SPMD_OPT" "$program" --pass simplify --s
 expect 'no-such-file' "$SPMD_OPT" "$folder/no-such-file"
 expect '/dev/null/out: cannot write the file' "$SPMD_OPT" "$program" -o /dev/null/out
 if "$SPMD_OPT" "$program" --pass simplfy > /dev/null 2>&1; then fail "exit code 0 for an error"; fi
+
+# The exit codes of spmd-run.
+# fails_with <code> <command...>
+fails_with() {
+  local code=$1 status=0
+  shift
+  "$@" > /dev/null 2>&1 || status=$?
+  [[ $status == "$code" ]] || fail "$* ended with $status, expected $code"
+}
+fails_with 2 "$SPMD_OPT"
+fails_with 2 "$SPMD_OPT" "$program" --unknown
+fails_with 2 "$SPMD_OPT" "$program" --pass simplfy
+fails_with 2 "$SPMD_OPT" "$program" --pass simplify --skip cse
+fails_with 2 "$SPMD_OPT" "$program" --mesh data=0
+fails_with 3 "$SPMD_OPT" "$folder/no-such-file"
+fails_with 3 "$SPMD_OPT" "$program" -o /dev/null/out

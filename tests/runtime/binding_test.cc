@@ -18,28 +18,48 @@ std::string error_of(const Names& arguments, const Names& tensors) {
   return "";
 }
 
-TEST(Binding, Words) {
-  EXPECT_EQ(words_of("state__params____w__"), (Names{"state", "params", "w"}));
-  EXPECT_EQ(words_of("result[0]['params'].w"), (Names{"result", "0", "params", "w"}));
-  EXPECT_EQ(words_of("..."), Names{});
-}
-
 TEST(Binding, AgreesOnTheLongestSuffix) {
   EXPECT_EQ(bind_names({"result[0]['params'].w", "result[0]['mu'].w", "result[0].count"},
-                       {"state.mu.w", "state.count", "state.params.w"}, "s"),
+                       {"state.mu.w", "state.count", "state.params.w"}, "s")
+                .tensors,
             (std::vector<int>{2, 0, 1}));
-  EXPECT_EQ(bind_names({"x", "a.x"}, {"b.x", "b.a.x"}, "s"), (std::vector<int>{0, 1}));
+  EXPECT_EQ(bind_names({"x", "a.x"}, {"b.x", "b.a.x"}, "s").tensors, (std::vector<int>{0, 1}));
 }
 
 TEST(Binding, AnArgumentWithoutATensorStaysUnbound) {
   // "nu.w" must not take the tensor that is "mu.w".
-  EXPECT_EQ(bind_names({"opt.mu.w", "opt.nu.w"}, {"opt.mu.w"}, "s"), (std::vector<int>{0, -1}));
-  EXPECT_EQ(bind_names({"x"}, {"y"}, "s"), std::vector<int>{-1});
+  EXPECT_EQ(bind_names({"opt.mu.w", "opt.nu.w"}, {"opt.mu.w"}, "s").tensors,
+            (std::vector<int>{0, -1}));
+  EXPECT_EQ(bind_names({"x"}, {"y"}, "s").tensors, std::vector<int>{-1});
 }
 
 TEST(Binding, UnnamedArgumentsTakeWhatIsLeftInOrder) {
-  EXPECT_EQ(bind_names({"", "b", ""}, {"p", "b", "q"}, "s"), (std::vector<int>{0, 1, 2}));
-  EXPECT_EQ(bind_names({"", ""}, {"p"}, "s"), (std::vector<int>{-1, -1}));
+  EXPECT_EQ(bind_names({"", "b", ""}, {"p", "b", "q"}, "s").tensors, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(bind_names({"", ""}, {"p"}, "s").tensors, (std::vector<int>{-1, -1}));
+}
+
+TEST(Binding, NamesOfPlacesAreNone) {
+  EXPECT_EQ(bind_names({"result[0]"}, {"w"}, "s").tensors, std::vector<int>{0});
+  EXPECT_EQ(bind_names({"result[0]"}, {"w"}, "s").guessed, std::vector<int>{0});
+  // A file of final state has them.
+  EXPECT_EQ(
+      bind_names({"result[0][0]", "result[0][1]"}, {"result[0][1]", "result[0][0]"}, "s").tensors,
+      (std::vector<int>{1, 0}));
+}
+
+TEST(Binding, UnnamedArgumentsTakeWhatFitsThemAlone) {
+  // Types: of the arguments, then of the tensors.
+  const auto bind = [](const std::string& arguments, const std::string& tensors) {
+    return bind_names(Names(arguments.size()), Names{"p", "q", "r"}, "s",
+                      [&](size_t a, size_t t) { return arguments[a] == tensors[t]; });
+  };
+  EXPECT_EQ(bind("xyz", "zxy").tensors, (std::vector<int>{1, 2, 0}));
+  EXPECT_EQ(bind("xyz", "zxy").guessed, std::vector<int>{});
+  // Two of one type are in order, beside one that is known.
+  EXPECT_EQ(bind("xyy", "yxy").tensors, (std::vector<int>{1, 0, 2}));
+  EXPECT_EQ(bind("xyy", "yxy").guessed, (std::vector<int>{1, 2}));
+  // What is not there is not made up.
+  EXPECT_EQ(bind("xw", "xyz").tensors, (std::vector<int>{0, -1}));
 }
 
 TEST(Binding, AmbiguityListsTheCandidates) {

@@ -98,6 +98,31 @@ TEST_F(Io, AnUnfinishedFileLeavesNothing) {
       std::string::npos);
 }
 
+TEST_F(Io, SafetensorsWithOverlapsOrGaps) {
+  const auto error = [&](const std::string& offsets_a, const std::string& offsets_b) {
+    write("o.safetensors",
+          with_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":)" + offsets_a +
+                          R"(},"b":{"dtype":"U8","shape":[2],"data_offsets":)" + offsets_b +
+                          R"(},"none":{"dtype":"U8","shape":[0],"data_offsets":[2,2]}})",
+                      "wxyz"));
+    return error_of([&] { SafetensorsFile file(path("o.safetensors")); });
+  };
+  EXPECT_EQ(error("[2,4]", "[0,2]"), "");
+  EXPECT_EQ(error("[0,2]", "[1,3]"),
+            path("o.safetensors") +
+                ": tensor b: its data overlaps that of a\n  the file is damaged; write it again");
+  EXPECT_NE(error("[1,3]", "[1,3]").find("tensor a: the 1 bytes before it belong to no tensor"),
+            std::string::npos);
+  EXPECT_NE(error("[0,2]", "[0,2]").find("tensor b: its data overlaps that of a"),
+            std::string::npos);
+  write("t.safetensors",
+        with_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", "wxyz"));
+  EXPECT_NE(error_of([&] {
+              SafetensorsFile file(path("t.safetensors"));
+            }).find("the last 2 bytes belong to no tensor"),
+            std::string::npos);
+}
+
 TEST_F(Io, SafetensorsThatAreNone) {
   const std::string entry = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   const std::pair<std::string, std::string> cases[] = {

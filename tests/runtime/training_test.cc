@@ -149,7 +149,7 @@ TEST_P(Training, StepsCarryStateAndAdvanceBatches) {
   comm::run_local_ranks(GetParam(), {}, [&](comm::Communicator& communicator) {
     Executor executor(plan, communicator);
     TrainingLoop loop(executor);
-    EXPECT_EQ(loop.metric_names(), std::vector<std::string>{"loss"});
+    EXPECT_EQ(loop.metrics(), std::vector<int>{1});
     TrainingRun run;
     run.initial.push_back({0, w_.view(), "state"});
     run.batches.push_back({1, x_.view(), "batches"});
@@ -212,6 +212,55 @@ TEST_F(TrainingErrors, BeforeTheFirstStep) {
               run.batches[0].values.dtype = plan::S32;
             }).find("batches: tensor x: is i32[3,6]; a batch of x is f32[6]"),
             std::string::npos);
+  EXPECT_EQ(error_of([](TrainingRun& run) { run.batches[0].values.shape[0] = 0; }),
+            "batches: tensor x: holds no batches: its leading dimension is 0\n"
+            "  give at least one batch: the leading dimension counts the steps");
+}
+
+// What the next step begins with is read before any of it is written, wherever results are kept:
+// two pieces of state trade places, a third comes from the arena.
+TEST(Executor, StateMayTradePlaces) {
+  plan::Plan plan;
+  const int a = add_buffer(plan, plan::Buffer::ARGUMENT, 8),
+            b = add_buffer(plan, plan::Buffer::ARGUMENT, 8),
+            c = add_buffer(plan, plan::Buffer::ARGUMENT, 8),
+            sum = add_buffer(plan, plan::Buffer::ARENA, 8);
+  for (const auto& [argument, result] : {std::pair(a, b), {b, a}, {c, sum}}) {
+    plan::Argument* in = plan.add_arguments();
+    in->set_buffer(argument);
+    in->set_aliased_result(plan.results_size());
+    place(in->mutable_placement(), {2}, {2}, false);
+    plan::Result* out = plan.add_results();
+    out->set_buffer(result);
+    place(out->mutable_placement(), {2}, {2}, false);
+  }
+  Scalars add;
+  const int x = add.input(plan::F32), y = add.input(plan::F32);
+  add.returns({add.op(plan::ADD, plan::F32, {x, y})});
+  add_elementwise(plan.add_programs()->mutable_body(), add, {2},
+                  {KernelBench::view(a, plan::F32, {2}), KernelBench::view(c, plan::F32, {2})},
+                  KernelBench::view(sum, plan::F32, {2}));
+  plan = plan::parse_plan(plan::serialize_plan(plan), "test");
+  comm::run_local_ranks(1, {}, [&](comm::Communicator& communicator) {
+    Executor executor(plan, communicator);
+    int next = 0;
+    for (const std::vector<float>& values : {std::vector<float>{1, 2}, {3, 4}, {5, 6}}) {
+      executor.set_argument_local(next++, bytes_of(values));
+    }
+    const auto argument = [&](int index) {
+      std::vector<float> values(2);
+      std::memcpy(values.data(), executor.argument_local(index).data(), 8);
+      return values;
+    };
+    executor.step();
+    EXPECT_EQ(argument(0), (std::vector<float>{3, 4}));
+    EXPECT_EQ(argument(1), (std::vector<float>{1, 2}));
+    EXPECT_EQ(argument(2), (std::vector<float>{6, 8}));
+    executor.step();
+    EXPECT_EQ(argument(0), (std::vector<float>{1, 2}));
+    EXPECT_EQ(argument(1), (std::vector<float>{3, 4}));
+    EXPECT_EQ(argument(2), (std::vector<float>{9, 12}));
+  });
 }
 
 TEST(Executor, WantsAsManyRanksAsDevices) {

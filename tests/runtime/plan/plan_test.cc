@@ -90,6 +90,20 @@ TEST(Plan, RoundTrip) {
   EXPECT_EQ(read.programs(0).body().steps(0).op(), "add (m.mlir:3)");
 }
 
+// Programs and paths need not be UTF-8.
+TEST(Plan, NamesMayHoldAnyBytes) {
+  Plan plan = small_plan();
+  plan.set_source("\xFF.mlir");
+  plan.mutable_arguments(0)->set_name(
+      "gr\xF6\xDF"
+      "e");
+  const Plan read = parse_plan(serialize_plan(plan), "p.plan");
+  EXPECT_EQ(read.source(), "\xFF.mlir");
+  EXPECT_EQ(read.arguments(0).name(),
+            "gr\xF6\xDF"
+            "e");
+}
+
 TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   Plan plan = small_plan();
   plan.set_magic(kPlanMagic);
@@ -98,8 +112,8 @@ TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   // What follows need not make sense to this reader.
   const std::string bytes = plan.SerializeAsString() + "\xff\xff\xff";
   EXPECT_EQ(message([&] { parse_plan(bytes, "p.plan"); }),
-            "p.plan: a plan of version 9 that needs a reader of version 8 or newer; this spmd "
-            "reads up to version 1\n  compile the program again with this spmd, or update it");
+            "p.plan: a plan of version 9 that needs a reader of version 8 or newer, this spmd "
+            "reads versions 1 to 1\n  update spmd, or compile the program again with this one");
 }
 
 TEST(Plan, RefusesForeignAndDamagedBytes) {

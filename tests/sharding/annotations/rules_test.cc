@@ -150,7 +150,7 @@ TEST(ShardingRules, WrongSpecs) {
   EXPECT_HAS(error_of("sharding: {rules: [{match: norm, spec: [data, model]}, "
                       "{match: '.*', spec: []}]}"),
              "the spec has 2 entries, parameter \"state['params']['norm']['scale']\" "
-             "tensor<6xf32> has 1 dimensions");
+             "tensor<6xf32> has 1 dimension\n  write one entry for each dimension");
   const std::string axis = error_of(
       "sharding: {rules: [{match: kernel, spec: [modle]}, "
       "{match: '.*', spec: []}]}");
@@ -158,8 +158,14 @@ TEST(ShardingRules, WrongSpecs) {
   EXPECT_HAS(axis, "did you mean \"model\"?");
   EXPECT_HAS(error_of("sharding: {rules: [{match: kernel, spec: [data, data]}, "
                       "{match: '.*', spec: []}]}"),
-             "used twice");
-  EXPECT_HAS(error_of("sharding: {rules: [{match: '(', spec: []}]}"), "not a regular expression");
+             "used twice in [{\"data\"}, {\"data\"}]\n  use each axis once in a spec");
+  EXPECT_HAS(error_of("sharding: {rules: [{match: 'a(b', spec: []}]}"),
+             "rules.yaml:1: \"a(b\" is not a regular expression: a ( or ) without its partner, a ");
+  EXPECT_HAS(error_of("sharding: {rules: [{match: 'a(b', spec: []}]}"),
+             "\n  patterns are those of ECMAScript: write \\ before");
+  EXPECT_HAS(error_of("sharding: {rules: [{match: '*', spec: []}]}"),
+             "\"*\" is not a regular expression: a ( or ) without its partner, a *, + or ?");
+  EXPECT_HAS(error_of("sharding: {rules: [{match: '[a', spec: []}]}"), "a [ without its ]");
   EXPECT_HAS(error_of("sharding: {rules: [{match: a}]}"), "the rule has no spec");
   EXPECT_HAS(error_of("sharding: {rules: [{match: a, spec: data}]}"), "spec is not a list");
   EXPECT_HAS(error_of("sharding: {constraints: all}"), "expected keep, drop or only");
@@ -177,6 +183,24 @@ TEST(ShardingRules, Inputs) {
   } catch (const UserError& ambiguous) {
     EXPECT_HAS(std::string(ambiguous.what()), "input \"ids\" may be each of: a.ids, b.ids");
   }
+}
+
+TEST(ShardingRules, InputsWithoutNames) {
+  Module module = program({{"params.w", {8}}, {"", {8, 4}}, {"", {8}}});
+  try {
+    table(module, "sharding: {inputs: {x: [data]}}");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "rules.yaml:1: the program has no input \"x\"\n"
+              "  the program does not name its inputs: argument 1 tensor<8x4xf32>, argument 2 "
+              "tensor<8xf32>\n"
+              "  write the number, for example \"argument 1\", or export text with "
+              "as_text(debug_info=True), which has names");
+  }
+  table(module, "sharding: {inputs: {argument 1: [data]}}");
+  const Function& fn = module.main();
+  EXPECT_EQ(fn.value(fn.arguments()[1]).sharding->to_string(module.mesh), "[{\"data\"}, {}]");
 }
 
 }  // namespace

@@ -1,0 +1,367 @@
+#include "frontends/onnx/importer.h"
+
+#include <algorithm>
+
+#include "frontends/onnx/ops.h"
+#include "frontends/onnx/types.h"
+#include "ir/verifier.h"
+#include "support/error.h"
+
+namespace spmd::onnx {
+namespace {
+
+constexpr int64_t kMaxNodes = int64_t{1} << 22;  // functions inlined and loops unrolled
+// Results of constants with at most so many elements become constants at once.
+constexpr int64_t kMaxFolded = 1024;
+// Integer tensors with more elements are parameters: tables and quantised weights.
+constexpr int64_t kMaxIntegerConstant = 1024;
+
+// A UserError that says where it happened.
+class PlacedError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+bool accepts(Accepts accepted, DType dtype) {
+  switch (accepted) {
+    case Accepts::kFloats:
+      return is_float(dtype);
+    case Accepts::kNumbers:
+      return is_float(dtype) || is_integer(dtype) || is_complex(dtype);
+    case Accepts::kIntegers:
+      return is_integer(dtype);
+    case Accepts::kBooleans:
+      return dtype == DType::kBool;
+    default:
+      return true;
+  }
+}
+
+std::string_view words_for(Accepts accepted) {
+  switch (accepted) {
+    case Accepts::kFloats:
+      return "floats";
+    case Accepts::kNumbers:
+      return "numbers";
+    case Accepts::kIntegers:
+      return "integers";
+    default:
+      return "booleans";
+  }
+}
+
+std::string key_of(std::string_view domain, std::string_view name, std::string_view overload) {
+  return fmt::format("{}:{}:{}", domain_of(domain), name, overload);
+}
+
+}  // namespace
+
+std::string_view domain_of(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
+
+std::map<std::string, int, std::less<>> opsets_of(
+    const google::protobuf::RepeatedPtrField<OperatorSetIdProto>& imports) {
+  std::map<std::string, int, std::less<>> opsets;
+  for (const OperatorSetIdProto& import : imports) {
+    opsets[std::string(domain_of(import.domain()))] =
+        static_cast<int>(std::clamp<int64_t>(import.version(), 0, 1 << 20));
+  }
+  return opsets;
+}
+
+Functions::Functions(const ModelProto& model) {
+  for (const FunctionProto& function : model.functions()) {
+    functions_[key_of(function.domain(), function.name(), function.overload())] = &function;
+  }
+}
+
+const FunctionProto* Functions::find(const NodeProto& node) const {
+  const auto found = functions_.find(key_of(node.domain(), node.op_type(), node.overload()));
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+Importer::Importer(const ModelProto& model, std::string source, const ImportOptions& options)
+    : model_(model),
+      source_(std::move(source)),
+      options_(options),
+      fn_(module_.function(module_.add_function("main"))),
+      writer_(fn_),
+      tensors_(source_, options.folder),
+      folding_(fn_,
+               [this](ValueId argument) -> std::optional<Literal> {
+                 const auto found = parameters_.find(argument);
+                 if (found == parameters_.end()) return std::nullopt;
+                 return tensors_.read(*found->second, source_);
+               }),
+      functions_(model),
+      dims_(options.dims) {}
+
+Module Importer::run() {
+  check_version();
+  check_supported(model_, functions_, source_);
+  module_.source = source_;
+  if (!model_.graph().name().empty()) module_.name = model_.graph().name();
+  Scope scope;
+  add_inputs(scope);
+  const size_t num_inputs = fn_.arguments().size();
+  add_initializers(model_.graph(), scope);
+  Frame frame;
+  frame.opsets = opsets_of(model_.opset_import());
+  emit_nodes(model_.graph().node(), scope, frame);
+  set_results(scope);
+  remove_unused(fn_, num_inputs);
+  verify(module_);
+  return std::move(module_);
+}
+
+void Importer::check_version() const {
+  for (const auto& [domain, version] : opsets_of(model_.opset_import())) {
+    if (domain.empty() && version > kNewestOpset) {
+      throw UserError(
+          source_,
+          fmt::format("uses opset {}, the newest that is known is {}", version, kNewestOpset),
+          fmt::format("export the model for opset {} or earlier", kNewestOpset));
+    }
+  }
+}
+
+void Importer::add_initializers(const GraphProto& graph, Scope& scope) {
+  for (const TensorProto& tensor : graph.initializer()) add_initializer(tensor, scope);
+  for (const SparseTensorProto& tensor : graph.sparse_initializer()) {
+    const std::string& name = tensor.values().name();
+    const std::string place = fmt::format("{}: initializer \"{}\"", source_, name);
+    scope.redefine(name, Value::of(constant(writer_, tensors_.read(tensor, place)).id()));
+  }
+}
+
+void Importer::add_initializer(const TensorProto& tensor, Scope& scope) {
+  const auto read = initializers_.find(&tensor);
+  if (read != initializers_.end()) return scope.redefine(tensor.name(), read->second);
+  const std::string place = fmt::format("{}: initializer \"{}\"", source_, tensor.name());
+  Value value;
+  if (tensor.data_type() == TensorProto::STRING) {
+    value = Value::of(tensors_.read_strings(tensor, place));
+  } else {
+    const TensorType type = tensors_.type_of(tensor, place);
+    const bool is_parameter = is_float(type.dtype) ||
+                              (is_integer(type.dtype) && type.num_elements() > kMaxIntegerConstant);
+    if (is_parameter) {
+      value = Value::of(fn_.add_block_argument(fn_.body(), type));
+      fn_.argument_info.push_back({.name = tensor.name()});
+      parameters_[value.tensor] = &tensor;
+    } else {
+      value = Value::of(constant(writer_, tensors_.read(tensor, place)).id());
+    }
+    // A constant of a subgraph is emitted where the subgraph is, each time.
+    if (is_parameter) initializers_[&tensor] = value;
+  }
+  scope.redefine(tensor.name(), std::move(value));
+}
+
+std::vector<std::string> Importer::inputs_of(ValueId value) {
+  std::vector<std::string> names;
+  for (ValueId argument : folding_.unknown_arguments(value)) {
+    if (fn_.value(argument).block != fn_.body()) continue;
+    names.push_back(fn_.argument_info[fn_.value(argument).index].name);
+  }
+  return names;
+}
+
+// ---- nodes
+
+void Importer::emit_nodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, Scope& scope,
+                          const Frame& frame) {
+  for (const NodeProto& node : nodes) emit_node(node, scope, frame);
+}
+
+void Importer::emit_node(const NodeProto& proto, Scope& scope, const Frame& frame) {
+  const auto opset = frame.opsets.find(domain_of(proto.domain()));
+  Node node(*this, proto, scope, frame, opset == frame.opsets.end() ? 1 : opset->second);
+  if (++num_nodes_ > kMaxNodes) {
+    node.fail(fmt::format("more than {} nodes after functions were inlined and loops unrolled",
+                          kMaxNodes),
+              "export the model with fewer");
+  }
+  writer_.set_location(std::make_shared<const Location>(
+      Location{.name = proto.name().empty() ? proto.op_type() : proto.name()}));
+  try {
+    if (const FunctionProto* function = functions_.find(proto)) {
+      const std::vector<Value> outputs = emit_function(*function, node);
+      for (size_t i = 0; i < outputs.size(); ++i) node.set(static_cast<int>(i), outputs[i]);
+      return;
+    }
+    const OpHandler* handler = find_op(domain_of(proto.domain()), proto.op_type(), node.opset());
+    if (handler == nullptr) {
+      node.unsupported(fmt::format("version {} of the op", node.opset()));
+    }
+    if (handler->accepts != Accepts::kAnything && handler->accepts != Accepts::kTensors) {
+      const DType dtype = node.in(0).dtype();
+      if (!accepts(handler->accepts, dtype)) {
+        node.fail(fmt::format("its {} has element type {}, expected {}", node.input_name(0),
+                              name_of(dtype), words_for(handler->accepts)));
+      }
+    }
+    handler->emit(node);
+    fold_outputs(node, proto, scope);
+  } catch (const PlacedError&) {
+    throw;
+  } catch (const UnknownValue&) {
+    throw;
+  } catch (const UserError& error) {
+    const std::string text = error.what();
+    if (text.starts_with(source_)) throw;
+    throw PlacedError(node.place(), text);
+  }
+  for (int i = 0; i < proto.output_size(); ++i) {
+    if (!proto.output(i).empty() && scope.find(proto.output(i)) == nullptr) {
+      scope.define(proto.output(i), {});  // an optional output of which there is none
+    }
+  }
+}
+
+// Small results of constants become constants, so that what computes with shapes vanishes.
+void Importer::fold_outputs(Node& node, const NodeProto& proto, Scope& scope) {
+  for (const AttributeProto& attribute : proto.attribute()) {
+    if (attribute.has_g()) return;  // its nodes are folded one by one
+  }
+  for (int i = 0; i < proto.input_size(); ++i) {
+    const Value value = node.value(i);
+    if (value.kind == Value::Kind::kAbsent || value.kind == Value::Kind::kStrings) continue;
+    if (value.kind != Value::Kind::kTensor || folding_.constant(value.tensor) == nullptr) return;
+  }
+  for (const std::string& output : proto.output()) {
+    const Value* value = output.empty() ? nullptr : scope.find(output);
+    if (value == nullptr || value->kind != Value::Kind::kTensor) continue;
+    if (folding_.constant(value->tensor) != nullptr) continue;
+    if (fn_.value(value->tensor).def == OpId::kNone) continue;
+    if (fn_.type(value->tensor).num_elements() > kMaxFolded) continue;
+    if (const Literal* literal = folding_.known(value->tensor)) {
+      scope.redefine(output, Value::of(constant(writer_, *literal).id()));
+    }
+  }
+}
+
+std::optional<std::string> Importer::attempt(const std::function<void()>& emit) {
+  const size_t blocks = writer_.depth();
+  const int depth = depth_;
+  try {
+    emit();
+    return std::nullopt;
+  } catch (const UserError& error) {
+    writer_.unwind(blocks);
+    depth_ = depth;
+    return error.what();
+  }
+}
+
+Expr Importer::random_bits(const Dims& shape) {
+  if (writer_.depth() > 1) {
+    throw UserError({}, "random numbers inside a loop or branch are not supported",
+                    "draw them outside");
+  }
+  if (!random_state_) {
+    random_state_ = {writer_, fn_.add_block_argument(fn_.body(), {DType::kU64, {2}})};
+    fn_.argument_info.push_back({.name = kRandomState});
+  }
+  const OpId op = writer_.builder().create(OpCode::kRngBitGenerator, {random_state_.id()},
+                                           {random_state_.type(), TensorType{DType::kU32, shape}},
+                                           RngBitGeneratorAttrs{RngAlgorithm::kThreeFry});
+  random_state_ = {writer_, fn_.op(op).results[0]};
+  return {writer_, fn_.op(op).results[1]};
+}
+
+std::vector<Value> Importer::emit_graph(const GraphProto& graph, const Scope& outer,
+                                        const Frame& frame, const std::vector<Value>& inputs) {
+  if (++depth_ > kMaxDepth) {
+    throw UserError(source_,
+                    fmt::format("graphs and functions nested more than {} deep", kMaxDepth),
+                    "a function may not call itself");
+  }
+  Scope scope(&outer);
+  add_initializers(graph, scope);
+  for (int i = 0; i < graph.input_size() && static_cast<size_t>(i) < inputs.size(); ++i) {
+    scope.redefine(graph.input(i).name(), inputs[static_cast<size_t>(i)]);
+  }
+  const LocationRef location = writer_.builder().location;
+  emit_nodes(graph.node(), scope, frame);
+  writer_.set_location(location);
+  std::vector<Value> outputs;
+  for (const ValueInfoProto& output : graph.output()) {
+    const Value* value = scope.find(output.name());
+    if (value == nullptr) {
+      throw UserError(fmt::format("{}: graph \"{}\"", source_, graph.name()),
+                      fmt::format("its output \"{}\" is defined nowhere", output.name()),
+                      "the file is damaged: export it again");
+    }
+    outputs.push_back(*value);
+  }
+  --depth_;
+  return outputs;
+}
+
+std::vector<Value> Importer::emit_function(const FunctionProto& function, Node& node) {
+  if (++depth_ > kMaxDepth) {
+    node.fail(fmt::format("graphs and functions nested more than {} deep", kMaxDepth),
+              "a function may not call itself");
+  }
+  Frame frame;
+  frame.opsets = opsets_of(function.opset_import());
+  frame.function = function.name();
+  frame.depth = node.frame().depth + 1;
+  for (const AttributeProto& attribute : function.attribute_proto()) {
+    frame.attributes[attribute.name()] = &attribute;
+  }
+  for (const std::string& name : function.attribute()) {
+    if (const AttributeProto* attribute = node.find_attribute(name)) {
+      frame.attributes[name] = attribute;
+    }
+  }
+  for (const AttributeProto& attribute : function.attribute_proto()) {
+    if (const AttributeProto* given = node.find_attribute(attribute.name())) {
+      frame.attributes[attribute.name()] = given;
+    }
+  }
+  Scope scope;
+  for (int i = 0; i < function.input_size(); ++i) scope.define(function.input(i), node.value(i));
+  emit_nodes(function.node(), scope, frame);
+  std::vector<Value> outputs;
+  for (const std::string& name : function.output()) {
+    const Value* value = scope.find(name);
+    if (value == nullptr) {
+      node.fail(
+          fmt::format("output \"{}\" of function {} is defined nowhere", name, function.name()),
+          "the file is damaged: export it again");
+    }
+    outputs.push_back(*value);
+  }
+  --depth_;
+  return outputs;
+}
+
+void Importer::set_results(const Scope& scope) {
+  std::vector<ValueId> results;
+  for (const ValueInfoProto& output : model_.graph().output()) {
+    const std::string place = fmt::format("{}: output \"{}\"", source_, output.name());
+    const Value* value = scope.find(output.name());
+    if (value == nullptr) {
+      throw UserError(place, "is defined nowhere", "the file is damaged: export it again");
+    }
+    const size_t first = results.size();
+    append_tensors(*value, place, results);
+    const bool single = value->kind == Value::Kind::kTensor;
+    for (size_t i = first; i < results.size(); ++i) {
+      fn_.result_info.push_back(
+          {.name = single ? output.name() : fmt::format("{}[{}]", output.name(), i - first)});
+    }
+  }
+  if (random_state_) {  // what is left of it replaces it in the next step
+    for (ArgumentInfo& info : fn_.argument_info) {
+      if (info.name == kRandomState) info.aliased_result = static_cast<int>(results.size());
+    }
+    fn_.result_info.push_back({.name = kRandomState});
+    results.push_back(random_state_.id());
+  }
+  writer_.set_location(nullptr);
+  writer_.builder().return_op(std::move(results));
+}
+
+}  // namespace spmd::onnx

@@ -1,0 +1,87 @@
+#include "launcher/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include "launcher/exit_codes.h"
+#include "support/error.h"
+
+namespace spmd {
+namespace {
+
+ParsedCommandLine parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "spmd-run");
+  return parse_command_line(static_cast<int>(words.size()), words.data());
+}
+
+// What is said about a mistake.
+std::string mistake(const std::vector<const char*>& words) {
+  const ParsedCommandLine parsed = parse(words);
+  EXPECT_TRUE(parsed.stop);
+  EXPECT_EQ(parsed.exit_code, kUsageError);
+  return parsed.text;
+}
+
+std::string refused_setting(const std::string& setting) {
+  CommandLine line;
+  line.settings = {setting};
+  try {
+    resolve_config(line);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+constexpr const char* kHelp = "\n  see spmd-run --help\n";
+
+TEST(CommandLine, OptionsAreRead) {
+  const ParsedCommandLine parsed = parse({"m.mlir", "--steps", "12", "--ranks=4", "--mesh",
+                                          "data=4", "--check", "e", "--tolerances", "t.json"});
+  EXPECT_FALSE(parsed.stop) << parsed.text;
+  EXPECT_EQ(parsed.line.model, "m.mlir");
+  EXPECT_EQ(parsed.line.steps, 12);
+  EXPECT_EQ(parsed.line.ranks, 4);
+  EXPECT_EQ(parsed.line.command, CommandLine::Command::kRun);
+  EXPECT_EQ(parse({"check", "m.mlir", "--json"}).line.command, CommandLine::Command::kCheck);
+}
+
+TEST(CommandLine, NumbersThatAreNone) {
+  EXPECT_EQ(mistake({"m", "--steps=abc"}),
+            "spmd-run: --steps: found \"abc\", expected a number of steps of at least 1\n"
+            "  for example: 4" +
+                std::string(kHelp));
+  EXPECT_EQ(mistake({"m", "--steps", "1.5"}).find("spmd-run: --steps: found \"1.5\", expected"),
+            0u);
+  EXPECT_EQ(mistake({"m", "--ranks", "0"}).find("spmd-run: --ranks: found \"0\", expected"), 0u);
+  EXPECT_NE(mistake({"m", "--ranks", "4097"}).find("and at most 4096"), std::string::npos);
+  EXPECT_EQ(parse({"check", "m", "--ranks", "65536"}).line.ranks, 65536);
+  EXPECT_EQ(mistake({"m", "--steps"}),
+            std::string("spmd-run: --steps: expected one value after it") + kHelp);
+}
+
+TEST(CommandLine, WordsThatAreNotKnown) {
+  EXPECT_EQ(
+      mistake({"m", "--device", "tpu"}).find("spmd-run: --device: found \"tpu\", expected cpu\n"),
+      0u);
+  EXPECT_EQ(
+      mistake({"m", "--init", "zeros"}).find("spmd-run: --init: found \"zeros\", expected random"),
+      0u);
+  EXPECT_EQ(mistake({"m", "--sate", "s"}),
+            std::string("spmd-run: unknown option --sate\n  did you mean --state?") + kHelp);
+}
+
+// An option is one line: its place has no line number.
+TEST(CommandLine, SettingsAreNamedWhole) {
+  EXPECT_EQ(refused_setting("train.steps=abc"),
+            "--set train.steps=abc: train.steps is \"abc\", expected an integer\n"
+            "  write it in digits, for example 4");
+  EXPECT_EQ(refused_setting("state={a"),
+            "--set state={a: not valid YAML: end of map flow not found\n"
+            "  look there and in the lines before for indentation, quotes and brackets");
+  EXPECT_EQ(refused_setting("mesh=data=2,data=3"),
+            "--set mesh=data=2,data=3: axis \"data\" occurs twice in data=2,data=3\n"
+            "  give each axis one size");
+}
+
+}  // namespace
+}  // namespace spmd

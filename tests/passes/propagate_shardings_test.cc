@@ -1,0 +1,68 @@
+#include "passes/propagate_shardings.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "tests/passes/pass_testing.h"
+
+namespace spmd {
+namespace {
+
+// The remarks on one tensor of state on a=2,b=2, whose argument and result declare shardings.
+std::vector<Remark> remarks(const std::string& argument, const std::string& result) {
+  const auto attribute = [](const std::string& sharding) {
+    return "sdy.sharding = #sdy.sharding<@mesh, " + sharding + ">";
+  };
+  Module module = parse_stablehlo(
+      "module @m {\n  sdy.mesh @mesh = <[\"a\"=2, \"b\"=2]>\n"
+      "  func.func public @main(%arg0: tensor<8x4xf32> {tf.aliasing_output = 0 : i32, " +
+          attribute(argument) + "}) -> (tensor<8x4xf32> {jax.result_info = \"w\", " +
+          attribute(result) +
+          "}) {\n    %0 = stablehlo.add %arg0, %arg0 : tensor<8x4xf32>\n"
+          "    return %0 : tensor<8x4xf32>\n  }\n}\n",
+      "m.mlir");
+  PassContext context;
+  propagate_shardings_pass().run(module, context);
+  EXPECT_EQ(module.main().result_info[0].sharding->to_string(module.mesh),
+            module.main().value(module.main().arguments()[0]).sharding->to_string(module.mesh));
+  return context.remarks;
+}
+
+TEST(PropagateShardings, AResultThatReplacesAnArgumentIsPlacedLikeIt) {
+  const std::vector<Remark> found = remarks("[{\"a\"}, {}]", "[{}, {\"b\"}]");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, "w");
+  EXPECT_EQ(found[0].text,
+            "is declared as [{}, {\"b\"}], and is placed like the argument that it replaces: "
+            "[{\"a\"}, {}]");
+}
+
+TEST(PropagateShardings, NothingIsRemarkedWhereBothAgree) {
+  EXPECT_TRUE(remarks("[{\"a\"}, {}]", "[{\"a\"}, {}]").empty());
+  EXPECT_TRUE(remarks("[{\"a\"}, {}]", "[{?}, {?}]").empty());
+}
+
+// On one device constraints and manual regions only say so.
+TEST(PropagateShardings, WithoutMeshAxesNothingIsPlaced) {
+  Module module = parse_stablehlo(R"(module @m {
+  sdy.mesh @mesh = <[]>
+  func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = sdy.sharding_constraint %a <@mesh, [{}]> : tensor<4xf32>
+    %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{}]>] out_shardings=[<@mesh, [{}]>] manual_axes={} (%b: tensor<4xf32>) {
+      %2 = stablehlo.add %b, %0 : tensor<4xf32>
+      sdy.return %2 : tensor<4xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+})",
+                                  "m.mlir");
+  const Module before = module.clone();
+  EXPECT_TRUE(testing::apply(propagate_shardings_pass(), module));
+  EXPECT_EQ(testing::body_of(module),
+            "%0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>\nreturn %0 : tensor<4xf32>\n");
+  testing::expect_same_values(before, module);
+  EXPECT_FALSE(testing::apply(propagate_shardings_pass(), module));
+}
+
+}  // namespace
+}  // namespace spmd
