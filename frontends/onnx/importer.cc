@@ -93,12 +93,14 @@ Importer::Importer(const ModelProto& model, std::string source, const ImportOpti
                  return tensors_.read(*found->second, source_);
                }),
       functions_(model),
+      shardings_(model, source_),
       dims_(options.dims) {}
 
 Module Importer::run() {
   check_version();
   check_supported(model_, functions_, source_);
   module_.source = source_;
+  module_.mesh = shardings_.mesh();
   if (!model_.graph().name().empty()) module_.name = model_.graph().name();
   Scope scope;
   add_inputs(scope);
@@ -184,10 +186,11 @@ void Importer::emit_node(const NodeProto& proto, Scope& scope, const Frame& fram
   writer_.set_location(std::make_shared<const Location>(
       Location{.name = proto.name().empty() ? proto.op_type() : proto.name()}));
   try {
+    place_inputs(node, proto, scope);
     if (const FunctionProto* function = functions_.find(proto)) {
       const std::vector<Value> outputs = emit_function(*function, node);
       for (size_t i = 0; i < outputs.size(); ++i) node.set(static_cast<int>(i), outputs[i]);
-      return;
+      return place_outputs(node, proto, scope);
     }
     const OpHandler* handler = find_op(domain_of(proto.domain()), proto.op_type(), node.opset());
     if (handler == nullptr) {
@@ -202,6 +205,7 @@ void Importer::emit_node(const NodeProto& proto, Scope& scope, const Frame& fram
     }
     handler->emit(node);
     fold_outputs(node, proto, scope);
+    place_outputs(node, proto, scope);
   } catch (const PlacedError&) {
     throw;
   } catch (const UnknownValue&) {
@@ -215,6 +219,36 @@ void Importer::emit_node(const NodeProto& proto, Scope& scope, const Frame& fram
     if (!proto.output(i).empty() && scope.find(proto.output(i)) == nullptr) {
       scope.define(proto.output(i), {});  // an optional output of which there is none
     }
+  }
+}
+
+// An input that is to lie elsewhere than the tensor does so far is constrained for this node and
+// those after it.
+void Importer::place_inputs(Node& node, const NodeProto& proto, Scope& scope) {
+  if (proto.device_configurations_size() == 0) return;
+  for (const std::string& name : proto.input()) {
+    const Value* value = name.empty() ? nullptr : scope.find(name);
+    if (value == nullptr || value->kind != Value::Kind::kTensor) continue;
+    const ValueId tensor = value->tensor;
+    const ShardingRef wanted = shardings_.find(proto, name, fn_.type(tensor).rank(), node.place());
+    if (!wanted) continue;
+    if (!fn_.value(tensor).sharding) {
+      fn_.value(tensor).sharding = wanted;
+    } else if (!same_placement(*fn_.value(tensor).sharding, *wanted)) {
+      scope.redefine(name, Value::of(writer_.builder().value(OpCode::kShardingConstraint, {tensor},
+                                                             ReshardAttrs{*wanted})));
+    }
+  }
+}
+
+void Importer::place_outputs(Node& node, const NodeProto& proto, const Scope& scope) {
+  if (proto.device_configurations_size() == 0) return;
+  for (const std::string& name : proto.output()) {
+    const Value* value = name.empty() ? nullptr : scope.find(name);
+    if (value == nullptr || value->kind != Value::Kind::kTensor) continue;
+    const ShardingRef wanted =
+        shardings_.find(proto, name, fn_.type(value->tensor).rank(), node.place());
+    if (wanted) fn_.value(value->tensor).sharding = wanted;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "frontends/onnx/folding.h"
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/shardings.h"
 #include "frontends/onnx/tensors.h"
 
 namespace spmd::onnx {
@@ -90,6 +91,8 @@ class Importer {
   void emit_nodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, Scope& scope,
                   const Frame& frame);
   void emit_node(const NodeProto& proto, Scope& scope, const Frame& frame);
+  void place_inputs(Node& node, const NodeProto& proto, Scope& scope);
+  void place_outputs(Node& node, const NodeProto& proto, const Scope& scope);
   void fold_outputs(Node& node, const NodeProto& proto, Scope& scope);
   void set_results(const Scope& scope);
 
@@ -102,6 +105,7 @@ class Importer {
   Tensors tensors_;
   Folding folding_;
   Functions functions_;
+  Shardings shardings_;
   std::map<std::string, int64_t, std::less<>> dims_;            // sizes of named dimensions
   std::vector<std::string> open_dims_;                          // named, without a size
   std::unordered_map<ValueId, const TensorProto*> parameters_;  // arguments of main

@@ -24,7 +24,8 @@ std::string gzipped(const std::string& bytes) {
 // One of every format, and gzipped.
 std::vector<std::string> seeds() {
   std::vector<std::string> result;
-  for (const FuzzTarget& target : {hlo_text_target(), module_target(), stablehlo_target()}) {
+  for (const FuzzTarget& target :
+       {hlo_text_target(), module_target(), onnx_target(), stablehlo_target()}) {
     result.push_back(target.seeds().front());
   }
   // Without the byte that chooses the container.

@@ -12,10 +12,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/fuzz/drivers/entry.h"
 #include "tests/fuzz/mutate.h"
-#include "tests/fuzz/targets.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
 
@@ -92,7 +90,7 @@ class Run {
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.seconds);
     for (const std::string& input : std::vector(inputs_)) call(input);
-    const auto& words = spmd::testing::find_fuzz_target(SPMD_FUZZ_TARGET)->words;
+    const auto& words = fuzz_target().words;
     while (std::chrono::steady_clock::now() < end) {
       const std::string input = spmd::testing::mutate(inputs_, words, random_);
       if (call(input)) keep(input);
