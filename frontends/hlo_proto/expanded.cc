@@ -5,7 +5,7 @@
 namespace spmd::hlo_proto {
 namespace {
 
-void plain(Emitter& emitter, const Instruction& instruction, OpCode code) {
+void plain_expanded(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, emitter.all_operands());
 }
 
@@ -37,13 +37,13 @@ void rng(Emitter& emitter, const Instruction& instruction, OpCode code) {
 
 std::span<const Handler> expanded_handlers() {
   static constexpr Handler kHandlers[] = {
-      {"after-all", plain, OpCode::kAfterAll},
+      {"after-all", plain_expanded, OpCode::kAfterAll},
       {"batch-norm-grad", batch_norm, OpCode::kBatchNormGrad},
       {"batch-norm-inference", batch_norm, OpCode::kBatchNormInference},
       {"batch-norm-training", batch_norm, OpCode::kBatchNormTraining},
       {"collective-broadcast", collective_broadcast, OpCode::kCollectiveBroadcast},
       {"get-dimension-size", dimension, OpCode::kGetDimensionSize},
-      {"replica-id", plain, OpCode::kReplicaId},
+      {"replica-id", plain_expanded, OpCode::kReplicaId},
       {"rng", rng, OpCode::kRng},
       {"set-dimension-size", dimension, OpCode::kSetDimensionSize},
   };

@@ -19,6 +19,7 @@ void store(Element element, void* base, int64_t i, double value) {
     case Element::kBool:
       static_cast<uint8_t*>(base)[i] = value != 0;
       return;
+    case Element::kS2:
     case Element::kS4:
     case Element::kS8:
       static_cast<int8_t*>(base)[i] = static_cast<int8_t>(value);
@@ -32,6 +33,7 @@ void store(Element element, void* base, int64_t i, double value) {
     case Element::kS64:
       static_cast<int64_t*>(base)[i] = static_cast<int64_t>(value);
       return;
+    case Element::kU2:
     case Element::kU4:
     case Element::kU8:
       static_cast<uint8_t*>(base)[i] = static_cast<uint8_t>(value);
@@ -45,12 +47,12 @@ void store(Element element, void* base, int64_t i, double value) {
     case Element::kU64:
       static_cast<uint64_t*>(base)[i] = static_cast<uint64_t>(value);
       return;
-    case Element::kF8E4M3FN:
-      static_cast<uint8_t*>(base)[i] = float_to_f8e4m3fn(static_cast<float>(value));
-      return;
-    case Element::kF8E5M2:
-      static_cast<uint8_t*>(base)[i] = float_to_f8e5m2(static_cast<float>(value));
-      return;
+#define SPMD_STORE(Type, name)                                                   \
+  case Element::k##Type:                                                         \
+    static_cast<uint8_t*>(base)[i] = float_to_##name(static_cast<float>(value)); \
+    return;
+      SPMD_BYTE_FLOATS(SPMD_STORE)
+#undef SPMD_STORE
     case Element::kF16:
       static_cast<uint16_t*>(base)[i] = float_to_f16(static_cast<float>(value));
       return;
@@ -75,10 +77,11 @@ void store(Element element, void* base, int64_t i, double value) {
 }
 
 constexpr Element kElements[] = {
-    Element::kBool, Element::kS4,       Element::kS8,     Element::kS16, Element::kS32,
-    Element::kS64,  Element::kU4,       Element::kU8,     Element::kU16, Element::kU32,
-    Element::kU64,  Element::kF8E4M3FN, Element::kF8E5M2, Element::kF16, Element::kBF16,
-    Element::kF32,  Element::kF64,      Element::kC64,    Element::kC128};
+    Element::kBool, Element::kS4,       Element::kS8,     Element::kS16,       Element::kS32,
+    Element::kS64,  Element::kU4,       Element::kU8,     Element::kU16,       Element::kU32,
+    Element::kU64,  Element::kF8E4M3FN, Element::kF8E5M2, Element::kF16,       Element::kBF16,
+    Element::kF32,  Element::kF64,      Element::kC64,    Element::kC128,      Element::kS2,
+    Element::kU2,   Element::kF8E3M4,   Element::kF8E4M3, Element::kF8E5M2FNUZ};
 constexpr Reduction kReductions[] = {Reduction::kSum, Reduction::kProduct, Reduction::kMin,
                                      Reduction::kMax, Reduction::kAnd,     Reduction::kOr};
 
@@ -179,6 +182,8 @@ class Cases {
     };
     double result = value(0);
     for (int m = 1; m < g_.size(); ++m) result = combine(reduction, element, result, value(m));
+    if (element == Element::kS2) result = ((int64_t(result) & 3) ^ 2) - 2;
+    if (element == Element::kU2) result = double(int64_t(result) & 3);
     if (element == Element::kS4) result = ((int64_t(result) & 15) ^ 8) - 8;
     if (element == Element::kU4) result = double(int64_t(result) & 15);
     return result;
