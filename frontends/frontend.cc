@@ -10,6 +10,8 @@
 #include "frontends/read_file.h"
 #include "frontends/refuse.h"
 #include "frontends/sniff.h"
+#include "frontends/vhlo/import.h"
+#include "frontends/vhlo/jax_export.h"
 #include "ir/serialize.h"
 #include "ir/text.h"
 #include "support/remedy.h"
@@ -25,6 +27,8 @@ constexpr const char* kMendHloText =
 constexpr const char* kExportProto =
     "export the file again: lower(...).compiler_ir(\"hlo\").as_serialized_hlo_module_proto()";
 constexpr const char* kExportOnnx = "export the model again";
+constexpr const char* kExportJax =
+    "export the file again: jax.export.export(jax.jit(f))(...).serialize()";
 constexpr const char* kWriteModule = "write the file again: spmd-opt PROGRAM --emit proto -o FILE";
 
 Module import_hlo_proto(std::string_view bytes, HloContainer container, const std::string& source) {
@@ -65,6 +69,10 @@ Module import_plain(std::string_view bytes, const std::string& source,
       return import_hlo_proto(bytes, HloContainer::kProto, source);
     case Format::kHloSnapshot:
       return import_hlo_proto(bytes, HloContainer::kSnapshot, source);
+    case Format::kMlirBytecode:
+      return import_vhlo(bytes, source);
+    case Format::kJaxExport:
+      return with_remedy(kExportJax, [&] { return import_jax_export(bytes, source); });
     case Format::kOnnx:
       return import_onnx_file(bytes, source, options);
     default:

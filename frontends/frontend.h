@@ -11,11 +11,11 @@
 
 namespace spmd {
 
-// Reads and verifies a program: StableHLO text, HLO text, XLA's HloModuleProto (bare, in an
-// HloProto or in an HloSnapshot), an ONNX model, or spmd's own module file, each also gzipped. The
-// format is recognised by content; names and extensions mean nothing. Throws UserError with place,
-// fact and remedy for what cannot be read, formats that are recognised but not supported among
-// them.
+// Reads and verifies a program: StableHLO text or bytecode, a file of jax.export, HLO text, XLA's
+// HloModuleProto (bare, in an HloProto or in an HloSnapshot), an ONNX model, or spmd's own module
+// file, each also gzipped. The format is recognised by content; names and extensions mean nothing.
+// Throws UserError with place, fact and remedy for what cannot be read, formats that are recognised
+// but not supported among them.
 Module import_file(const std::string& path, const ImportOptions& options = {});
 
 // The same from memory; `source` is the path that the bytes came from, or names them in messages.

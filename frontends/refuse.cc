@@ -14,18 +14,14 @@ constexpr const char* kExportText =
     "export StableHLO text, jax.jit(f).lower(...).as_text(), or an HloModuleProto, "
     "lower(...).compiler_ir(\"hlo\").as_serialized_hlo_module_proto()";
 constexpr const char* kAccepted =
-    "accepted are StableHLO text, HLO text, HloModuleProto (bare, in HloProto or HloSnapshot) and "
-    "ONNX models, each also gzipped";
+    "accepted are StableHLO text and bytecode, files of jax.export, HLO text, HloModuleProto "
+    "(bare, "
+    "in HloProto or HloSnapshot) and ONNX models, each also gzipped";
 
 Refusal refusal(Format format) {
   switch (format) {
     case Format::kEmpty:
       return {"the file is empty", "export the program again"};
-    case Format::kMlirBytecode:
-      return {"is MLIR bytecode, which is not supported", kExportText};
-    case Format::kJaxExport:
-      return {"is a jax.export artifact, which holds MLIR bytecode and is not supported",
-              kExportText};
     case Format::kZip:
       return {"is a zip archive (.pt2, .pt, .npz or the like), which is not supported",
               "export the program as StableHLO text or HloModuleProto; PyTorch programs as ONNX "

@@ -12,10 +12,10 @@ enum class Format {
   kHloProto,
   kHloSnapshot,
   kOnnx,
-  // Recognised in order to be refused by name.
-  kEmpty,
   kMlirBytecode,
   kJaxExport,
+  // Recognised in order to be refused by name.
+  kEmpty,
   kZip,
   kSafetensors,
   kNumpy,

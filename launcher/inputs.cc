@@ -43,10 +43,13 @@ std::string list_lines(const std::vector<std::string>& lines) {
 }  // namespace
 
 Inputs::Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init,
-               const RecordedValues* recorded)
-    : plan_(plan), bound_(static_cast<size_t>(plan.arguments_size()), false) {
+               const RecordedValues* recorded, const std::vector<InitialValue>& parameters)
+    : plan_(plan),
+      has_parameters_(!parameters.empty()),
+      bound_(static_cast<size_t>(plan.arguments_size()), false) {
   if (recorded != nullptr) bind_recorded(*recorded);
   if (config.state) bind_state(*config.state);
+  bind_parameters(parameters);
   if (config.batches) bind_batches(*config.batches);
   if (random_init) draw_missing();
   check_complete(config);
@@ -67,13 +70,23 @@ void Inputs::bind_recorded(const RecordedValues& recorded) {
       fmt::format("{}: the arguments are those that the file records", plan_.source()));
 }
 
+// What a state file gives wins.
+void Inputs::bind_parameters(const std::vector<InitialValue>& parameters) {
+  for (const InitialValue& parameter : parameters) {
+    const auto at = static_cast<size_t>(parameter.argument);
+    if (bound_[at]) continue;
+    bound_[at] = true;
+    initial_.push_back(parameter);
+  }
+}
+
 void Inputs::bind_state(const std::string& path) {
   TensorSource& source = *sources_.emplace_back(open_tensor_source(path));
   const std::vector<std::string> tensors = source.names();
   const bool keeps_state =
       std::any_of(plan_.arguments().begin(), plan_.arguments().end(),
                   [](const plan::Argument& argument) { return argument.aliased_result() >= 0; });
-  if (!keeps_state) {
+  if (!keeps_state && !has_parameters_) {
     throw UserError(
         path, fmt::format("{} keeps no state: no result replaces an argument", plan_.source()),
         "export the step with its state donated (jax.jit(step, donate_argnums=0)), "

@@ -20,10 +20,12 @@ namespace spmd {
 class Inputs {
  public:
   // Without files and `random_init`, the arguments are those that the program's file records, if
-  // `recorded` is not null. Throws UserError when a file cannot be read, a name fits several
-  // tensors, or an argument has no value and `random_init` does not allow to draw one.
+  // `recorded` is not null; arguments that no state file gives a value take that of `parameters`,
+  // which outlive the object's users. Throws UserError when a file cannot be read, a name fits
+  // several tensors, or an argument has no value and `random_init` does not allow to draw one.
   Inputs(const plan::Plan& plan, const RunConfig& config, bool random_init,
-         const RecordedValues* recorded = nullptr);
+         const RecordedValues* recorded = nullptr,
+         const std::vector<InitialValue>& parameters = {});
 
   // To be handed to TrainingLoop::prepare, which checks types and shapes.
   const std::vector<InitialValue>& initial() const { return initial_; }
@@ -37,6 +39,7 @@ class Inputs {
 
  private:
   void bind_recorded(const RecordedValues& recorded);
+  void bind_parameters(const std::vector<InitialValue>& parameters);
   void bind_state(const std::string& path);
   void bind_batches(const std::string& path);
   std::vector<int> takers_of_state() const;
@@ -51,6 +54,7 @@ class Inputs {
   std::vector<int> unbound() const;
 
   const plan::Plan& plan_;
+  bool has_parameters_;
   std::vector<bool> bound_;
   std::vector<std::unique_ptr<TensorSource>> sources_;
   std::vector<std::string> unused_state_, unused_batches_;  // tensors that no argument takes

@@ -10,6 +10,7 @@
 #include "launcher/inputs.h"
 #include "launcher/job.h"
 #include "launcher/metrics.h"
+#include "launcher/model_parameters.h"
 #include "launcher/output_file.h"
 #include "launcher/progress_log.h"
 #include "launcher/recorded_values.h"
@@ -63,7 +64,10 @@ class Session {
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
       if (takes_recorded()) recorded_ = RecordedValues::read(line_.model, job_.plan);
-      inputs_.emplace(job_.plan, job_.config, line_.random_init, recorded_ ? &*recorded_ : nullptr);
+      parameters_ = ModelParameters::read(line_.model);
+      inputs_.emplace(
+          job_.plan, job_.config, line_.random_init, recorded_ ? &*recorded_ : nullptr,
+          parameters_ ? parameters_->values_for(job_.plan) : std::vector<InitialValue>());
       TrainingRun run{.initial = inputs_->initial(), .batches = inputs_->batches()};
       run.steps = job_.config.steps.value_or(-1);
       run.on_step = [this](const StepReport& report) { return on_step(report); };
@@ -238,6 +242,7 @@ class Session {
   comm::Communicator& communicator_;
   const CommandLine& line_;
   const Job& job_;
+  std::unique_ptr<ModelParameters> parameters_;  // of the model's own file
   std::optional<RecordedValues> recorded_;
   std::optional<Inputs> inputs_;
   std::optional<Executor> executor_;

@@ -8,7 +8,7 @@
 set -euo pipefail
 
 # group | package, or alternatives with `/` of which the first is installed | required? | what for
-table='
+table=$(cat <<'END'
 build  | g++                       | required | C++20 compiler
 build  | cmake                     | required | build system
 build  | ninja-build               | optional | quicker builds than make
@@ -35,7 +35,8 @@ build  | libbenchmark-dev          | optional | benchmarks
 build  | libonnx-testdata          | optional | ONNX's own test cases, which the reader of ONNX must pass
 format | clang-format              | required | make format
 tidy   | clang-tidy                | required | make tidy
-'
+END
+)
 
 if ! command -v dpkg-query >/dev/null; then
   echo "install_deps: not Debian or Ubuntu, nothing installed; see the table in $0" >&2

@@ -103,9 +103,6 @@ class Emitter {
   int operand_number(int index) const {
     return context_.computations.operand(computation_, current_, index);
   }
-  const Instruction& operand_instruction(int index) const {
-    return computation_.instruction(operand_number(index));
-  }
   // The leaves of an instruction's value, of an operand, of all operands in order.
   std::vector<ValueId> leaves_of(int number) const;
   std::vector<ValueId> operand_leaves(int index) const { return leaves_of(operand_number(index)); }

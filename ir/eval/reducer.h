@@ -16,7 +16,6 @@ class Reducer {
   Reducer(const Invocation& in, BlockId region);
   Reducer(const Function& fn, BlockId region, const RegionCall& call_region);
 
-  size_t num_accumulators() const { return types_.size(); }
   // The value in the type that accumulator `i` is kept in.
   Literal widened(const Literal& value, size_t i = 0) const;
   // Accumulator `i` for a result of this shape, every element at the initial value.

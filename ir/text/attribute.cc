@@ -133,28 +133,27 @@ std::string_view AttributeReader::enumerator(const Attribute& attribute,
                                              std::string_view expected) const {
   if (attribute.kind == Kind::kEnum) return attribute.text;
   if (attribute.kind == Kind::kString) return attribute.string;
-  scan_.seek(attribute.position);
-  scan_.fail_expected(expected);
+  throw UserError(places_.place(attribute.position),
+                  fmt::format("found {}, expected {}", places_.found(attribute), expected));
 }
 
 AttributeReader AttributeReader::dict(const Attribute& attribute) const {
   if (attribute.kind != Kind::kDict) {
-    scan_.seek(attribute.position);
-    scan_.fail_expected("a dictionary");
+    throw UserError(places_.place(attribute.position),
+                    fmt::format("found {}, expected a dictionary", places_.found(attribute)));
   }
-  return AttributeReader(scan_, attribute.entries, subject_, attribute.position);
+  return AttributeReader(places_, attribute.entries, subject_, attribute.position);
 }
 
 void AttributeReader::fail(const Attribute& attribute, std::string_view name,
                            std::string_view expected) const {
-  scan_.seek(attribute.position);
-  throw UserError(scan_.place(attribute.position),
+  throw UserError(places_.place(attribute.position),
                   fmt::format("{}: found {} for the attribute {}, expected {}", subject_,
-                              scan_.found(), name, expected));
+                              places_.found(attribute), name, expected));
 }
 
 void AttributeReader::fail(std::string_view fact) const {
-  throw UserError(scan_.place(position_), fmt::format("{}: {}", subject_, fact));
+  throw UserError(places_.place(position_), fmt::format("{}: {}", subject_, fact));
 }
 
 }  // namespace spmd::text

@@ -7,7 +7,6 @@
 
 #include "ir/literal.h"
 #include "sharding/spec/sharding_text.h"
-#include "support/scanner.h"
 
 namespace spmd::text {
 
@@ -49,13 +48,21 @@ struct NamedAttribute {
   Attribute value;
 };
 
+// Where things stand in what is read, for messages. Positions are those of the attributes.
+class Places {
+ public:
+  virtual ~Places() = default;
+  virtual std::string place(size_t position) const = 0;             // "model.mlir:3:5"
+  virtual std::string found(const Attribute& attribute) const = 0;  // "'[1, 2]'"
+};
+
 // The attributes of one op (or argument, or dictionary), with typed access. `subject` begins the
 // messages: "stablehlo.pad".
 class AttributeReader {
  public:
-  AttributeReader(Scanner& scan, const std::vector<NamedAttribute>& entries,
+  AttributeReader(const Places& places, const std::vector<NamedAttribute>& entries,
                   std::string_view subject, size_t position)
-      : scan_(scan), entries_(entries), subject_(subject), position_(position) {}
+      : places_(places), entries_(entries), subject_(subject), position_(position) {}
 
   const Attribute* find(std::string_view name) const;
   const Attribute& get(std::string_view name) const;  // throws when it is missing
@@ -85,7 +92,7 @@ class AttributeReader {
   [[noreturn]] void fail(std::string_view fact) const;
 
  private:
-  Scanner& scan_;
+  const Places& places_;
   const std::vector<NamedAttribute>& entries_;
   std::string_view subject_;
   size_t position_;

@@ -1,6 +1,6 @@
 // Attributes of collectives: groups of devices and mesh axes.
 #include "ir/text/enum_names.h"
-#include "ir/text/parser.h"
+#include "ir/text/module_builder.h"
 #include "sharding/spec/tile_assignment.h"
 #include "support/error.h"
 
@@ -8,12 +8,34 @@ namespace spmd::text {
 
 using Kind = Attribute::Kind;
 
+namespace {
+
+// `#stablehlo.mesh<axes = [<name = "x", size = 2>], device_ids = dense<[1, 0]> : tensor<2xi64>>`
+Mesh mesh_of(const AttributeReader& from, const Attribute& mesh) {
+  std::vector<MeshAxis> axes;
+  for (const Attribute& element : from.get("axes").elements) {
+    const AttributeReader axis = from.dict(element);
+    axes.push_back({axis.string_or("name", ""), axis.integer("size")});
+  }
+  try {
+    return Mesh(std::move(axes), from.integers_or("device_ids", {}));
+  } catch (const UserError& error) {
+    from.fail(mesh, "mesh", fmt::format("a mesh; {}", error.what()));
+  }
+}
+
+}  // namespace
+
 // `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x",
 // sub_axis_info = (1)2>]>`
-AxisList Parser::parse_mesh_axes(const AttributeReader& from, const Attribute& attribute) {
+AxisList ModuleBuilder::parse_mesh_axes(const AttributeReader& from, const Attribute& attribute) {
   const AttributeReader group = from.dict(attribute);
   const Attribute& name = group.get("mesh");
-  const Mesh* mesh = name.kind == Kind::kSymbol ? mesh_named(name.string) : nullptr;
+  Mesh written;
+  if (name.kind == Kind::kDict) written = mesh_of(group.dict(name), name);
+  const Mesh* mesh = name.kind == Kind::kDict     ? &written
+                     : name.kind == Kind::kSymbol ? mesh_named(name.string)
+                                                  : nullptr;
   if (mesh == nullptr) group.fail(name, "mesh", "@ and the name of a mesh");
   const Attribute& list = group.get("axes");
   if (list.kind != Kind::kArray) group.fail(list, "axes", "a list of axes");
@@ -137,7 +159,7 @@ bool reduces_or_gathers(OpCode code) {
 }  // namespace
 
 // Explicit lists become axes where they follow axes of the mesh.
-CollectiveGroups Parser::parse_groups(const AttributeReader& from, OpCode code) {
+CollectiveGroups ModuleBuilder::parse_groups(const AttributeReader& from, OpCode code) {
   CollectiveGroups groups;
   const Attribute* attribute = from.find("replica_groups");
   if (attribute == nullptr) {
@@ -175,10 +197,27 @@ CollectiveGroups Parser::parse_groups(const AttributeReader& from, OpCode code) 
   return groups;
 }
 
-Attrs Parser::collective_attributes(const OpText& op, OpId id, const AttributeReader& from) {
+// Whole axes by their names, as bytecode has those of a manual computation.
+AxisList ModuleBuilder::named_axes(const AttributeReader& from, const Attribute& list,
+                                   const Mesh& mesh) {
+  AxisList axes;
+  for (const Attribute& element : list.elements) {
+    const auto found =
+        element.kind == Kind::kString ? mesh.find_axis(element.string) : std::nullopt;
+    if (!found) from.fail(list, "manual_axes", "axes of " + mesh.to_string());
+    axes.push_back({*found, 1, 0});
+  }
+  return to_module_axes(axes, mesh, list.position);
+}
+
+Attrs ModuleBuilder::collective_attributes(const GenericOp& op, OpId id,
+                                           const AttributeReader& from) {
   const auto axes = [&](std::string_view name) {
     const Attribute& attribute = from.get(name);
     if (attribute.kind == Kind::kDict) return parse_mesh_axes(from, attribute);
+    if (attribute.kind == Kind::kArray) {
+      return named_axes(from, attribute, manual_mesh(op.attributes));
+    }
     if (attribute.kind != Kind::kShardings || attribute.shardings.size() != 1) {
       from.fail(attribute, name, "mesh axes");
     }

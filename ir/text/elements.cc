@@ -153,4 +153,43 @@ void scan_element(Scanner& scan, DType dtype, std::vector<std::byte>& elements) 
   ElementScanner(scan, elements).element(dtype);
 }
 
+namespace {
+
+// Elements in their stored form: MLIR leaves what is above the bits of a narrow integer to chance.
+void normalise(DType dtype, std::vector<std::byte>& elements) {
+  const int spare = 8 - bit_width(dtype);
+  if (dtype == DType::kBool) {
+    for (std::byte& element : elements) element = std::byte{element != std::byte{0}};
+  } else if (is_integer(dtype) && spare > 0) {
+    for (std::byte& element : elements) {
+      const auto high = static_cast<uint8_t>(static_cast<uint8_t>(element) << spare);
+      element = is_signed_int(dtype) ? static_cast<std::byte>(static_cast<int8_t>(high) >> spare)
+                                     : static_cast<std::byte>(high >> spare);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Literal> literal_from_bytes(const TensorType& type, std::string_view bytes) {
+  const auto count = static_cast<size_t>(type.num_elements());
+  const auto size = static_cast<size_t>(byte_size(type.dtype));
+  std::vector<std::byte> elements;
+  if (type.dtype == DType::kBool && bytes.size() != count && bytes.size() == (count + 7) / 8) {
+    const bool splat = bytes.size() == 1 && (bytes[0] == '\xFF' || bytes[0] == '\0');
+    elements.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      const auto byte = static_cast<unsigned char>(bytes[i / 8]);
+      elements[i] = static_cast<std::byte>(splat ? byte & 1 : byte >> (i % 8) & 1);
+    }
+    return Literal(type, std::move(elements));
+  }
+  if (bytes.size() != count * size && (bytes.size() != size || size == 0)) return std::nullopt;
+  const auto* from = reinterpret_cast<const std::byte*>(bytes.data());
+  elements.assign(from, from + bytes.size());
+  normalise(type.dtype, elements);
+  if (elements.size() != size || size == 0) return Literal(type, std::move(elements));
+  return Literal::splat(type, static_cast<const void*>(elements.data()));
+}
+
 }  // namespace spmd::text

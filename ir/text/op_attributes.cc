@@ -1,7 +1,7 @@
 // From dictionaries, with the names of the generic form, to typed attributes.
 #include "ir/manual_regions.h"
 #include "ir/text/enum_names.h"
-#include "ir/text/parser.h"
+#include "ir/text/module_builder.h"
 #include "support/error.h"
 
 namespace spmd::text {
@@ -59,6 +59,9 @@ std::vector<Precision> precision(const AttributeReader& from) {
   for (const Attribute& element : config->elements) {
     list.push_back(enumerator<Precision>(from, element, "precision_config"));
   }
+  // What says nothing is written or left out, depending on the producer.
+  const auto is_default = [](Precision value) { return value == Precision::kDefault; };
+  if (std::all_of(list.begin(), list.end(), is_default)) list.clear();
   return list;
 }
 
@@ -229,7 +232,7 @@ TriangularSolveAttrs triangular_solve(const AttributeReader& from) {
   return attrs;
 }
 
-ImplicitBroadcastAttrs implicit_broadcast(const OpText& op, const AttributeReader& from) {
+ImplicitBroadcastAttrs implicit_broadcast(const GenericOp& op, const AttributeReader& from) {
   ImplicitBroadcastAttrs attrs;
   if (from.find("broadcast_dimensions") != nullptr) {
     attrs.dims = from.integers("broadcast_dimensions");
@@ -272,7 +275,7 @@ RaggedDotAttrs ragged_dot(const AttributeReader& from) {
 }  // namespace
 
 // The names of functions by replica and partition, to be looked up when all are known.
-Attrs Parser::run_parallel(const AttributeReader& from, OpId id) {
+Attrs ModuleBuilder::run_parallel(const AttributeReader& from, OpId id) {
   const Attribute& programs = from.get("programs");
   PendingPrograms pending{function_index_, id, {}, programs.position};
   const auto check = [&](bool good) {
@@ -292,7 +295,7 @@ Attrs Parser::run_parallel(const AttributeReader& from, OpId id) {
 }
 
 // Of the ops that are rewritten after reading.
-Attrs Parser::expanded_attributes(const OpText& op, const AttributeReader& from) {
+Attrs ModuleBuilder::expanded_attributes(const GenericOp& op, const AttributeReader& from) {
   if (op.spelling.starts_with("chlo.broadcast_")) return implicit_broadcast(op, from);
   switch (op.code) {
     case OpCode::kBatchNormGrad:
@@ -345,7 +348,7 @@ Attrs Parser::expanded_attributes(const OpText& op, const AttributeReader& from)
   }
 }
 
-Attrs Parser::attributes_of(const OpText& op, OpId id) {
+Attrs ModuleBuilder::attributes_of(const GenericOp& op, OpId id) {
   const AttributeReader from = reader(op.attributes, op.spelling, op.position);
   switch (op.code) {
     case OpCode::kCompare:

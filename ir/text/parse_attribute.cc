@@ -1,11 +1,31 @@
 #include <charconv>
 
+#include "ir/text/attribute_text.h"
 #include "ir/text/parser.h"
 #include "support/error.h"
 
 namespace spmd::text {
 
 using Kind = Attribute::Kind;
+
+Attribute parse_attribute_text(std::string_view text, const std::string& place,
+                               const MeshLookup& meshes) {
+  return Parser(text, place, Scanner::Kind::kEmbedded).parse_alone(meshes);
+}
+
+// What stands there, quoted and shortened.
+std::string Parser::found(const Attribute& attribute) const {
+  Scanner scan = scan_;
+  scan.seek(attribute.position);
+  return scan.found();
+}
+
+Attribute Parser::parse_alone(const MeshLookup& meshes) {
+  other_meshes_ = meshes;
+  Attribute attribute = parse_attribute();
+  if (!scan_.at_end()) scan_.fail_expected("the end of the attribute");
+  return attribute;
+}
 
 std::string Parser::parse_symbol() {
   std::string name = scan_.peek_string() ? scan_.expect_string()
@@ -69,6 +89,10 @@ Attribute Parser::parse_attribute() {
       return of_kind(Kind::kDict);
     case '#':
       return parse_dialect_attribute();
+    case '<':  // in a list, whose elements leave out their #stablehlo.mesh_axis
+      scan_.expect("<");
+      parse_dict_entries(attribute.entries, ">");
+      return of_kind(Kind::kDict);
     case '(':  // a function type, or the "(1)2" of a sub-axis
       scan_.expect("(");
       if (const auto pre = scan_.accept_integer()) {

@@ -23,10 +23,6 @@ void scan_elements(Scanner& scan, const TensorType& type, size_t dim,
   }
 }
 
-Literal make_splat(const TensorType& type, const std::vector<std::byte>& element) {
-  return Literal::splat(type, static_cast<const void*>(element.data()));
-}
-
 }  // namespace
 
 // After "dense": `<elements> : type`. The elements can only be understood with the type, so the
@@ -54,7 +50,7 @@ Literal Parser::parse_dense() {
   Literal literal;
   if (scan_.peek_string()) {
     const std::string_view digits = scan_.expect_raw_string();
-    literal = literal_from_bytes(type, hex_bytes(digits, begin), begin);
+    literal = literal_of_bytes(type, hex_bytes(digits, begin), begin);
   } else if (scan_.peek(">")) {
     if (type.num_elements() != 0)
       scan_.fail_expected(fmt::format("elements of {}", to_string(type)));
@@ -63,7 +59,8 @@ Literal Parser::parse_dense() {
     std::vector<std::byte> elements;
     const bool splat = !scan_.peek("[");
     scan_elements(scan_, type, splat ? type.shape.size() : 0, elements);
-    literal = splat ? make_splat(type, elements) : Literal(type, std::move(elements));
+    literal = splat ? Literal::splat(type, static_cast<const void*>(elements.data()))
+                    : Literal(type, std::move(elements));
   }
   if (scan_.position() != close) {
     scan_.skip_blanks();
@@ -91,29 +88,10 @@ std::string Parser::hex_bytes(std::string_view digits, size_t position) {
   return bytes;
 }
 
-// All elements, or one that fills the tensor. Booleans take a byte each, or a bit each (lowest
-// first) when there are fewer bytes than elements.
-Literal Parser::literal_from_bytes(const TensorType& type, std::string bytes, size_t position) {
-  const auto count = static_cast<size_t>(type.num_elements());
-  const auto size = static_cast<size_t>(byte_size(type.dtype));
-  std::vector<std::byte> elements;
-  if (type.dtype == DType::kBool && bytes.size() != count && bytes.size() == (count + 7) / 8) {
-    const bool splat = bytes.size() == 1 && (bytes[0] == '\xFF' || bytes[0] == '\0');
-    elements.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-      const auto byte = static_cast<unsigned char>(bytes[i / 8]);
-      elements[i] = static_cast<std::byte>(splat ? byte & 1 : byte >> (i % 8) & 1);
-    }
-    return Literal(type, std::move(elements));
-  }
-  const auto* from = reinterpret_cast<const std::byte*>(bytes.data());
-  elements.assign(from, from + bytes.size());
-  if (type.dtype == DType::kBool) {
-    for (std::byte& element : elements) element = std::byte{element != std::byte{0}};
-  }
-  if (elements.size() == count * size) return Literal(type, std::move(elements));
-  if (elements.size() == size) return make_splat(type, elements);
-  scan_.fail(position, fmt::format("{} bytes, expected {} for {}", elements.size(), count * size,
+Literal Parser::literal_of_bytes(const TensorType& type, std::string_view bytes, size_t position) {
+  auto literal = literal_from_bytes(type, bytes);
+  if (literal) return std::move(*literal);
+  scan_.fail(position, fmt::format("{} bytes, expected {} for {}", bytes.size(), type.num_bytes(),
                                    to_string(type)));
 }
 
@@ -135,10 +113,11 @@ Literal Parser::parse_dense_resource() {
   }
   const size_t after = scan_.position();
   scan_.seek(found->second);
-  std::string bytes = hex_bytes(scan_.expect_raw_string(), found->second);
+  const std::string bytes = hex_bytes(scan_.expect_raw_string(), found->second);
   if (bytes.size() < 4) scan_.fail(found->second, "a resource without its alignment");
   scan_.seek(after);
-  return literal_from_bytes(type, bytes.substr(4), found->second);  // 4 bytes give the alignment
+  // 4 bytes give the alignment.
+  return literal_of_bytes(type, std::string_view(bytes).substr(4), found->second);
 }
 
 }  // namespace spmd::text

@@ -1,3 +1,4 @@
+#include "ir/text/location.h"
 #include "ir/text/parser.h"
 #include "support/error.h"
 
@@ -12,7 +13,8 @@ LocationRef Parser::text_location(size_t position) {
 
 void Parser::accept_location(OpId op) {
   if (!scan_.accept_word("loc")) return;
-  if (LocationRef location = parse_location()) fn_->op(op).location = std::move(location);
+  LocationRef location = parse_location();
+  if (location != nullptr && !fn_->is_erased(op)) fn_->op(op).location = std::move(location);
 }
 
 // Null when it says nothing.
@@ -41,9 +43,6 @@ LocationRef Parser::parse_location() {
   return std::make_shared<const Location>(std::move(location));
 }
 
-namespace {
-
-// What `outer` does not say is taken from `inner`.
 Location merge(Location outer, Location inner) {
   if (outer.name.empty()) outer.name = std::move(inner.name);
   if (outer.file.empty()) {
@@ -52,8 +51,6 @@ Location merge(Location outer, Location inner) {
   }
   return outer;
 }
-
-}  // namespace
 
 Location Parser::parse_location_body(int depth) {
   // Chains of calls are longer than any sensible nesting of ops.

@@ -1,14 +1,8 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/expand.h"
-#include "ir/manual_regions.h"
 #include "ir/text/parser.h"
-#include "ir/text/printer.h"
-#include "ir/verifier.h"
-#include "sharding/spec/hlo_sharding.h"
 #include "support/error.h"
-#include "support/names.h"
 
 namespace spmd {
 
@@ -19,7 +13,6 @@ Module parse_stablehlo(std::string_view text, const std::string& source) {
 namespace text {
 
 Module Parser::parse() {
-  module_.source = source_;
   scan_lines();
   const auto skip_aliases = [&] {
     while (scan_.peek() == '#' || scan_.peek() == '!') {
@@ -42,13 +35,7 @@ Module Parser::parse() {
     scan_.seek(end + 3);
   }
   if (!scan_.at_end()) scan_.fail_expected("the end of the file");
-  resolve_calls();
-  name_entry();
-  expand_ops(module_, {.replicas = replicas_});
-  raise_manual_regions(module_);
-  raise_manual_calls(module_, mesh_lookup());
-  verify(module_);
-  return std::move(module_);
+  return finish_module();
 }
 
 // `module @m attributes {...} { ... }`, or functions alone.
@@ -130,35 +117,14 @@ std::pair<std::string, Mesh> Parser::parse_mesh() {
 // Declares the meshes of the file and chooses the one that the module has.
 void Parser::find_mesh(const Dict& attributes) {
   const size_t begin = scan_.position();
-  std::vector<std::string> order;
   for (size_t position : mesh_positions_) {
     scan_.seek(position);
     auto [name, mesh] = scan_.peek_string() ? parse_generic_mesh() : parse_mesh();
-    order.push_back(name);
-    meshes_.insert_or_assign(std::move(name), std::move(mesh));
+    declare_mesh(name, std::move(mesh));
   }
   scan_.seek(begin);
-  const AttributeReader module_attributes = reader(attributes, "module", 0);
-  if (const Attribute* frontend = module_attributes.find("mhlo.frontend_attributes")) {
-    const AttributeReader inner = module_attributes.dict(*frontend);
-    const std::string meshes = inner.string_or("xla.sdy.meshes", "");
-    if (!meshes.empty()) {
-      for (auto& [name, mesh] : parse_sdy_meshes(meshes, source_ + ": xla.sdy.meshes")) {
-        order.push_back(name);
-        meshes_.insert_or_assign(name, std::move(mesh));
-      }
-    }
-  }
-  replicas_ = std::max<int64_t>(1, module_attributes.integer_or("mhlo.num_replicas", 1));
-  if (order.empty() && find_program_grid()) return;
-  for (const std::string& name : order) {
-    const Mesh& mesh = meshes_.find(name)->second;
-    if (mesh.num_axes() == 0 && name != order.back()) continue;
-    module_.mesh = mesh;
-    module_.mesh_name = symbol(name) == name ? name : "mesh";
-    if (mesh.num_axes() > 0) return;
-  }
-  derive_mesh(module_attributes.integer_or("mhlo.num_partitions", 1) * replicas_);
+  if (choose_mesh(attributes) || find_program_grid()) return;
+  derive_mesh(attributes, find_hlo_shardings(), has_device_groups());
 }
 
 // The mesh of a module that runs programs on a grid: `programs = [[@f, @f], [@f, @f]]` are two
@@ -182,29 +148,21 @@ bool Parser::find_program_grid() {
   return true;
 }
 
-// The mesh of a module that names none: from all of its HLO shardings.
-void Parser::derive_mesh(int64_t num_devices) {
+// The text of every HLO sharding.
+std::set<std::string> Parser::find_hlo_shardings() const {
   constexpr std::string_view kKey = "mhlo.sharding = \"";
-  std::set<std::string_view> texts;
+  std::set<std::string> texts;
   for (size_t at = text_.find(kKey); at != std::string_view::npos; at = text_.find(kKey, at)) {
     at += kKey.size();
     const size_t end = std::min(text_.find('"', at), text_.size());
-    texts.insert(text_.substr(at, end - at));
+    texts.insert(unescape(text_.substr(at, end - at)));
   }
-  const bool has_groups = text_.find("replica_groups") != std::string_view::npos ||
-                          text_.find("source_target_pairs") != std::string_view::npos;
-  if (texts.empty() && !has_groups) return;
-  std::vector<HloSharding> shardings;
-  for (std::string_view text : texts) {
-    shardings.push_back(parse_hlo_sharding(unescape(text), source_));
-  }
-  try {
-    module_.mesh = mesh_from_hlo(shardings, num_devices);
-  } catch (const UserError& error) {
-    throw UserError(source_, error.what());
-  }
-  module_.mesh_name = "mesh";
-  meshes_.emplace("mesh", module_.mesh);
+  return texts;
+}
+
+bool Parser::has_device_groups() const {
+  return text_.find("replica_groups") != std::string_view::npos ||
+         text_.find("source_target_pairs") != std::string_view::npos;
 }
 
 void Parser::parse_module_body(bool wrapped) {
@@ -231,10 +189,7 @@ void Parser::parse_module_body(bool wrapped) {
 }
 
 void Parser::begin_function(const std::string& name, size_t position, bool is_private) {
-  if (module_.find_function(name)) scan_.fail(position, fmt::format("@{} is defined twice", name));
-  function_index_ = module_.add_function(name);
-  fn_ = &module_.function(function_index_);
-  fn_->set_private(is_private);
+  ModuleBuilder::begin_function(name, position, is_private);
   values_.clear();
   pool_.clear();
   scope_.clear();
@@ -304,13 +259,6 @@ std::vector<TensorType> Parser::parse_results(std::vector<Dict>& attributes) {
   return types;
 }
 
-void Parser::check_terminator(size_t position) {
-  const OpId last = fn_->terminator(fn_->body());
-  if (last == OpId::kNone || fn_->op(last).code != OpCode::kReturn) {
-    scan_.fail(position, fmt::format("the body of @{} does not end in a return", fn_->name()));
-  }
-}
-
 void Parser::check_returned(const std::vector<TensorType>& results, size_t position) {
   check_terminator(position);
   const std::vector<ValueId>& returned = fn_->results();
@@ -318,76 +266,6 @@ void Parser::check_returned(const std::vector<TensorType>& results, size_t posit
   for (size_t i = 0; equal && i < results.size(); ++i) equal = fn_->type(returned[i]) == results[i];
   if (!equal) {
     scan_.fail(position, fmt::format("@{} returns other types than it declares", fn_->name()));
-  }
-}
-
-std::optional<Dims> Parser::global_shape(const Dict& attributes) {
-  constexpr std::string_view kKey = "spmd.global_shape";
-  const AttributeReader from = reader(attributes, "global shape", 0);
-  if (from.find(kKey) == nullptr) return std::nullopt;
-  return from.integers(kKey);
-}
-
-// Names arguments after the result that replaces them, or after their location when that result's
-// name tells its place only.
-void Parser::set_argument_info(const std::vector<Dict>& arguments,
-                               const std::vector<std::string>& locations,
-                               const std::vector<Dict>& results) {
-  for (size_t i = 0; i < results.size(); ++i) {
-    ResultInfo info;
-    info.name = reader(results[i], "result", 0).string_or("jax.result_info", "");
-    info.sharding = sharding_of(results[i], fn_->type(fn_->results()[i]).rank());
-    info.global_shape = global_shape(results[i]);
-    fn_->result_info.push_back(std::move(info));
-  }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const AttributeReader from = reader(arguments[i], "argument", 0);
-    ArgumentInfo info;
-    const int64_t aliased = from.integer_or("tf.aliasing_output", -1);
-    if (const Attribute* alias = from.find("tf.aliasing_output")) {
-      if (aliased < 0 || aliased >= static_cast<int64_t>(results.size())) {
-        from.fail(*alias, "tf.aliasing_output",
-                  fmt::format("the number of one of {} results", results.size()));
-      }
-    }
-    info.aliased_result = static_cast<int>(aliased);
-    info.donated = from.boolean_or("jax.buffer_donor", false);
-    info.global_shape = global_shape(arguments[i]);
-    if (aliased >= 0) info.name = fn_->result_info[static_cast<size_t>(aliased)].name;
-    if (is_place_only(info.name) && !locations[i].empty()) info.name = locations[i];
-    info.name = from.string_or("spmd.name", info.name);
-    fn_->argument_info.push_back(std::move(info));
-  }
-}
-
-// The only function that is not private is the entry, whatever its name.
-void Parser::name_entry() {
-  if (module_.find_function("main")) return;
-  int entry = -1;
-  for (size_t i = 0; i < module_.functions().size(); ++i) {
-    if (module_.functions()[i]->is_private()) continue;
-    if (entry >= 0) return;  // see the verifier
-    entry = static_cast<int>(i);
-  }
-  if (entry >= 0) module_.rename_function(entry, "main");
-}
-
-void Parser::resolve_calls() {
-  const auto named = [&](const std::string& name, size_t position) {
-    const auto found = module_.find_function(name);
-    if (!found) scan_.fail(position, fmt::format("there is no function @{}", name));
-    return *found;
-  };
-  for (const PendingPrograms& pending : programs_) {
-    auto& attrs = module_.function(pending.function).op(pending.op).as<RunParallelAttrs>();
-    for (const auto& row : pending.names) {
-      std::vector<int>& replica = attrs.programs.emplace_back();
-      for (const std::string& name : row) replica.push_back(named(name, pending.position));
-    }
-  }
-  for (const PendingCall& call : calls_) {
-    module_.function(call.function).op(call.op).as<CallAttrs>().callee =
-        named(call.callee, call.position);
   }
 }
 

@@ -49,16 +49,7 @@ void Parser::parse_result_names(OpText& op) {
 }
 
 OpCode Parser::lookup(std::string_view spelling, size_t position) {
-  if (spelling == "return" || spelling == "func.return" || spelling == "sdy.return") {
-    return OpCode::kReturn;
-  }
-  if (spelling == "call" || spelling == "stablehlo.composite") return OpCode::kCall;
-  if (spelling == "sdy.reshard") return OpCode::kReshard;
-  // Older spellings.
-  if (spelling == "chlo.tan") return OpCode::kTan;
-  if (spelling == "chlo.constant") return OpCode::kConstant;
-  if (spelling == "chlo.dynamic_reshape") return OpCode::kDynamicReshape;
-  if (const auto code = opcode_named(spelling)) return *code;
+  if (const auto code = code_of(spelling)) return *code;
   if (spelling.find('.') == std::string_view::npos) {
     scan_.seek(position);
     scan_.fail_expected("an operation");
@@ -215,15 +206,11 @@ std::vector<TensorType> Parser::result_types(const OpText& op, const Signature& 
 // ---- creation
 
 OpId Parser::create_open(const OpText& op, BlockId block) {
-  return fn_->insert_op(block, OpId::kNone, op.code, op.operands, {}, NoAttrs{},
-                        text_location(op.position));
+  return ModuleBuilder::create_open(op, block, text_location(op.position));
 }
 
 void Parser::finish(OpText& op, OpId id, std::vector<TensorType> results) {
-  fn_->op(id).attrs = attributes_of(op, id);
-  for (TensorType& type : results) fn_->add_result(id, std::move(type));
-  set_result_shardings(op, id);
-  define_results(op, id);
+  define_results(op, complete(op, id, std::move(results)));
   accept_location(id);
 }
 
@@ -234,9 +221,8 @@ OpId Parser::create(OpText& op, BlockId block, std::vector<TensorType> results) 
 }
 
 // Results that nobody uses need no names.
-void Parser::define_results(const OpText& op, OpId id) {
+void Parser::define_results(const OpText& op, const std::vector<ValueId>& results) {
   if (op.names.empty()) return;
-  const std::vector<ValueId>& results = fn_->op(id).results;
   const bool tuple = op.shapes.size() == 1 && op.shapes[0].is_tuple;
   if (tuple && op.names.size() == 1 && op.names[0].count == 1 &&
       op.shapes[0].leaves == results.size()) {
@@ -283,7 +269,6 @@ void Parser::parse_generic(OpText& op, BlockId block) {
   }
   op.shapes = signature.shapes;
   check_operands(op, signature);
-  if (op.code == OpCode::kCustomCall && finish_special_call(op, id, signature.results)) return;
   finish(op, id, signature.results);
 }
 

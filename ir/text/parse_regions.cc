@@ -1,5 +1,3 @@
-#include <charconv>
-
 #include "ir/builder.h"
 #include "ir/text/parser.h"
 #include "support/error.h"
@@ -188,77 +186,7 @@ void Parser::parse_custom_call(OpText& op, BlockId block) {
   accept_dict(op);
   const Signature signature = parse_signature();
   op.shapes = signature.shapes;
-  const std::vector<TensorType> results = result_types(op, signature);
-  const OpId id = create_open(op, block);
-  if (!finish_special_call(op, id, results)) finish(op, id, results);
-}
-
-namespace {
-
-// Checks as jax's test data writes them.
-std::optional<OpCode> check_named(std::string_view target) {
-  for (OpCode code : {OpCode::kCheckAlmostEq, OpCode::kCheckClose, OpCode::kCheckEq}) {
-    if (name_of(code) == target) return code;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-bool Parser::finish_special_call(OpText& op, OpId id, const std::vector<TensorType>& results) {
-  const std::string target =
-      reader(op.attributes, op.spelling, op.position).string_or("call_target_name", "");
-  if (target == "xla.sdy.ShardingGroup" || target == "xla.sdy.PropagationBarrier") {
-    return finish_sdy_call(op, id, target, results);
-  }
-  if (const auto check = check_named(target)) {
-    op.code = *check;
-    fn_->op(id).code = op.code;
-    finish(op, id, {});
-    return true;
-  }
-  if (op.operands.size() != 1 || results.size() != 1) return false;
-  // The place of a value in memory is not ours to keep.
-  if (target == "annotate_device_placement") {
-    if (op.names.size() == 1) define(op.names[0].name, {op.operands[0]}, op.names[0].position);
-    fn_->erase_op(id);
-    if (scan_.accept_word("loc")) parse_location();
-    return true;
-  }
-  if (target == "Sharding") {
-    op.code = OpCode::kShardingConstraint;
-  } else if (target == "mhlo.erf") {
-    op.code = OpCode::kErf;
-  } else {
-    return false;
-  }
-  fn_->op(id).code = op.code;
-  finish(op, id, results);
-  return true;
-}
-
-// The ops of sdy that its export to custom calls writes, with numbers like "21 : i64" as strings.
-bool Parser::finish_sdy_call(OpText& op, OpId id, const std::string& target,
-                             const std::vector<TensorType>& results) {
-  const AttributeReader outer = reader(op.attributes, op.spelling, op.position);
-  const AttributeReader from = outer.dict(outer.get("mhlo.frontend_attributes"));
-  const bool is_group = target == "xla.sdy.ShardingGroup";
-  const char* key = is_group ? "xla.sdy.sharding_group_id" : "xla.sdy.allowed_direction";
-  const std::string text = from.string_or(key, "");
-  int64_t number = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) {
-    from.fail(from.get(key), key, "a number");
-  }
-  op.attributes.clear();
-  Attribute& value = add(op.attributes, is_group ? "group_id" : "allowed_direction");
-  value.kind = Kind::kInteger;
-  value.integer = number;
-  value.position = op.position;
-  op.code = is_group ? OpCode::kShardingGroup : OpCode::kPropagationBarrier;
-  fn_->op(id).code = op.code;
-  if (is_group) op.names.clear();  // of an empty tuple
-  finish(op, id, is_group ? std::vector<TensorType>() : results);
-  return true;
+  create(op, block, result_types(op, signature));
 }
 
 // `@f(%x) {dict} : (T) -> U`

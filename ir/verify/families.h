@@ -1,7 +1,7 @@
-// The constraints of each op family, beyond what inferring the result types (ir/infer.cc) checks. An
-// op comes here with its operands defined, sizes known, tokens only in control flow, as many regions
-// as its code has, each ending in a return, and, where they can be inferred, its result types right.
-// Each throws the UserError of OpView::fail().
+// The constraints of each op family, beyond what inferring the result types (ir/infer.cc) checks.
+// An op comes here with its operands defined, sizes known, tokens only in control flow, as many
+// regions as its code has, each ending in a return, and, where they can be inferred, its result
+// types right. Each throws the UserError of OpView::fail().
 #pragma once
 
 #include "ir/verify/op_view.h"

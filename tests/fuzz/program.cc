@@ -1,25 +1,10 @@
-#include <zlib.h>
-
 #include "frontends/frontend.h"
 #include "frontends/recorded_run.h"
 #include "tests/fuzz/targets.h"
+#include "tests/support/gzip.h"
 
 namespace spmd::testing {
 namespace {
-
-std::string gzipped(const std::string& bytes) {
-  z_stream stream{};
-  deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string result(deflateBound(&stream, bytes.size()) + 64, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(result.data());
-  stream.avail_out = static_cast<uInt>(result.size());
-  deflate(&stream, Z_FINISH);
-  result.resize(stream.total_out);
-  deflateEnd(&stream);
-  return result;
-}
 
 // One of every format, and gzipped.
 std::vector<std::string> seeds() {

@@ -4,8 +4,9 @@ namespace spmd::testing {
 
 std::span<const FuzzTarget> fuzz_targets() {
   static const std::vector<FuzzTarget> targets = {
-      config_target(), hlo_proto_target(), hlo_text_target(), module_target(),    onnx_target(),
-      plan_target(),   program_target(),   sharding_target(), stablehlo_target(), tensors_target(),
+      config_target(),    hlo_proto_target(), hlo_text_target(), module_target(),
+      onnx_target(),      plan_target(),      program_target(),  sharding_target(),
+      stablehlo_target(), tensors_target(),   vhlo_target(),
   };
   return targets;
 }

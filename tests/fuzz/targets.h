@@ -36,6 +36,7 @@ FuzzTarget program_target();
 FuzzTarget sharding_target();
 FuzzTarget stablehlo_target();
 FuzzTarget tensors_target();
+FuzzTarget vhlo_target();
 
 // StableHLO text: a handful of small modules that compile for one device or two, and with them a
 // module of nearly every op.

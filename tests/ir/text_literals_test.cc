@@ -70,6 +70,13 @@ TEST(TextLiterals, RawBytes) {
             (Doubles{1, 2}));
 }
 
+// A byte holds a narrow integer in its low bits; what stands above them says nothing.
+TEST(TextLiterals, RawBytesOfNarrowIntegers) {
+  EXPECT_EQ(values("dense<\"0x08F8017F\"> : tensor<4xi4>"), (Doubles{-8, -8, 1, -1}));
+  EXPECT_EQ(values("dense<\"0x0FFF01\"> : tensor<3xui4>"), (Doubles{15, 15, 1}));
+  EXPECT_EQ(values("dense<\"0x0F\"> : tensor<5xi4>"), (Doubles{-1, -1, -1, -1, -1}));
+}
+
 TEST(TextLiterals, SplatsAndEmptyOnes) {
   EXPECT_TRUE(literal("dense<1.0> : tensor<1000x1000xf32>").is_splat());
   EXPECT_EQ(values("dense<> : tensor<0x3xf32>"), Doubles{});

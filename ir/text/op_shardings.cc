@@ -1,4 +1,4 @@
-#include "ir/text/parser.h"
+#include "ir/text/module_builder.h"
 #include "sharding/spec/hlo_sharding.h"
 #include "support/error.h"
 
@@ -6,12 +6,13 @@ namespace spmd::text {
 
 using Kind = Attribute::Kind;
 
-const Mesh* Parser::mesh_named(std::string_view name) const {
+const Mesh* ModuleBuilder::mesh_named(std::string_view name) const {
   const auto found = meshes_.find(name);
-  return found == meshes_.end() ? nullptr : &found->second;
+  if (found != meshes_.end()) return &found->second;
+  return other_meshes_ ? other_meshes_(name) : nullptr;
 }
 
-ShardingRef Parser::to_module_mesh(const NamedSharding& sharding, size_t position) {
+ShardingRef ModuleBuilder::to_module_mesh(const NamedSharding& sharding, size_t position) {
   // A program whose only mesh stands inside its shardings.
   if (module_.mesh.num_axes() == 0 && sharding.mesh_name.empty()) module_.mesh = sharding.mesh;
   if (sharding.mesh == module_.mesh) return std::make_shared<const Sharding>(sharding.sharding);
@@ -19,17 +20,17 @@ ShardingRef Parser::to_module_mesh(const NamedSharding& sharding, size_t positio
     return std::make_shared<const Sharding>(
         sharding_on_mesh(sharding.sharding, sharding.mesh, module_.mesh));
   } catch (const UserError& error) {
-    scan_.fail(position, error.what());
+    fail(position, error.what());
   }
 }
 
 // Shardings repeat, so each text is read once per rank.
-ShardingRef Parser::parse_hlo_sharding_string(std::string_view text, size_t position,
-                                              int64_t rank) {
+ShardingRef ModuleBuilder::parse_hlo_sharding_string(std::string_view text, size_t position,
+                                                     int64_t rank) {
   const auto key = std::make_pair(std::string(text), rank);
   const auto known = hlo_shardings_.find(key);
   if (known != hlo_shardings_.end()) return known->second;
-  const std::string place = scan_.place(position);
+  const std::string place = this->place(position);
   ShardingRef shared;
   try {
     const HloSharding hlo = parse_hlo_sharding(text, place);
@@ -45,7 +46,7 @@ ShardingRef Parser::parse_hlo_sharding_string(std::string_view text, size_t posi
   return shared;
 }
 
-ShardingRef Parser::sharding_of(const Dict& dict, int64_t rank) {
+ShardingRef ModuleBuilder::sharding_of(const Dict& dict, int64_t rank) {
   if (dict.empty()) return nullptr;
   const AttributeReader from = reader(dict, "sharding", 0);
   if (const Attribute* sdy = from.find("sdy.sharding")) {
@@ -57,7 +58,7 @@ ShardingRef Parser::sharding_of(const Dict& dict, int64_t rank) {
   if (const Attribute* frontend = from.find("mhlo.frontend_attributes")) {
     const std::string text = from.dict(*frontend).string_or("xla.sdy.sharding", "");
     if (!text.empty()) {
-      const std::string place = scan_.place(frontend->position);
+      const std::string place = this->place(frontend->position);
       return to_module_mesh(parse_sdy_sharding(text, mesh_lookup(), place), frontend->position);
     }
   }
@@ -81,7 +82,7 @@ bool says_nothing(const Sharding& sharding) {
 
 // `sdy.sharding = #sdy.sharding_per_value<[...]>`, the same in a frontend attribute, or
 // `mhlo.sharding = "..."`, a tuple of as many shardings as there are results.
-void Parser::set_result_shardings(const OpText& op, OpId id) {
+void ModuleBuilder::set_result_shardings(const GenericOp& op, OpId id) {
   if (op.attributes.empty()) return;
   // The sharding of a constraint written as a custom call is the wish itself.
   if (op.code == OpCode::kShardingConstraint && op.spelling == name_of(OpCode::kCustomCall)) return;
@@ -89,8 +90,7 @@ void Parser::set_result_shardings(const OpText& op, OpId id) {
   const AttributeReader from = reader(op.attributes, op.spelling, op.position);
   const auto assign = [&](const std::vector<NamedSharding>& shardings, size_t position) {
     if (shardings.size() != results.size()) {
-      scan_.fail(position,
-                 fmt::format("{} shardings for {} results", shardings.size(), results.size()));
+      fail(position, fmt::format("{} shardings for {} results", shardings.size(), results.size()));
     }
     for (size_t i = 0; i < results.size(); ++i) {
       // In a list, a result without a sharding is written as open in all dimensions.
@@ -107,7 +107,7 @@ void Parser::set_result_shardings(const OpText& op, OpId id) {
   if (const Attribute* frontend = from.find("mhlo.frontend_attributes")) {
     const std::string text = from.dict(*frontend).string_or("xla.sdy.sharding", "");
     if (!text.empty()) {
-      const std::string place = scan_.place(frontend->position);
+      const std::string place = this->place(frontend->position);
       return assign(parse_sdy_sharding_per_value(text, mesh_lookup(), place), frontend->position);
     }
   }
@@ -120,10 +120,10 @@ void Parser::set_result_shardings(const OpText& op, OpId id) {
     return;
   }
   const std::vector<HloSharding> elements =
-      elements_of(parse_hlo_sharding(mhlo->string, scan_.place(mhlo->position)), results.size());
+      elements_of(parse_hlo_sharding(mhlo->string, place(mhlo->position)), results.size());
   if (elements.size() != results.size()) {
-    scan_.fail(mhlo->position,
-               fmt::format("{} shardings for {} results", elements.size(), results.size()));
+    fail(mhlo->position,
+         fmt::format("{} shardings for {} results", elements.size(), results.size()));
   }
   for (size_t i = 0; i < results.size(); ++i) {
     Value& value = fn_->value(results[i]);
@@ -132,13 +132,13 @@ void Parser::set_result_shardings(const OpText& op, OpId id) {
         value.sharding = std::make_shared<const Sharding>(std::move(*sharding));
       }
     } catch (const UserError& error) {
-      scan_.fail(mhlo->position, error.what());
+      fail(mhlo->position, error.what());
     }
   }
 }
 
 // Of sharding_constraint and reshard.
-Sharding Parser::required_sharding(const OpText& op, int64_t rank) {
+Sharding ModuleBuilder::required_sharding(const GenericOp& op, int64_t rank) {
   const AttributeReader from = reader(op.attributes, op.spelling, op.position);
   if (const Attribute* sharding = from.find("sharding")) {
     if (sharding->kind != Kind::kShardings || sharding->shardings.size() != 1) {
@@ -154,7 +154,7 @@ Sharding Parser::required_sharding(const OpText& op, int64_t rank) {
   constexpr std::string_view kKey = "unspecified_dims=[";
   const size_t at = config.find(kKey);
   if (at == std::string::npos) return sharding;
-  Scanner dims(std::string_view(config).substr(at + kKey.size()), scan_.place(op.position),
+  Scanner dims(std::string_view(config).substr(at + kKey.size()), place(op.position),
                Scanner::Kind::kEmbedded);
   while (!dims.peek("]")) {
     const int64_t dim = dims.expect_integer("a dimension");
@@ -166,21 +166,21 @@ Sharding Parser::required_sharding(const OpText& op, int64_t rank) {
 }
 
 // Of a custom call @Sharding.
-ShardingRef Parser::constraint_sharding(const OpText& op, int64_t rank) {
+ShardingRef ModuleBuilder::constraint_sharding(const GenericOp& op, int64_t rank) {
   const AttributeReader from = reader(op.attributes, op.spelling, op.position);
   if (const Attribute* frontend = from.find("mhlo.frontend_attributes")) {
     const std::string text = from.dict(*frontend).string_or("xla.sdy.sharding", "");
     if (!text.empty()) {
-      const std::string place = scan_.place(frontend->position);
+      const std::string place = this->place(frontend->position);
       const auto list = parse_sdy_sharding_per_value(text, mesh_lookup(), place);
-      if (list.size() != 1) scan_.fail(frontend->position, "expected one sharding");
+      if (list.size() != 1) fail(frontend->position, "expected one sharding");
       return to_module_mesh(list[0], frontend->position);
     }
   }
   return sharding_of(op.attributes, rank);
 }
 
-AxisList Parser::to_module_axes(const AxisList& axes, const Mesh& mesh, size_t position) {
+AxisList ModuleBuilder::to_module_axes(const AxisList& axes, const Mesh& mesh, size_t position) {
   NamedSharding named;
   named.mesh_name = "?";
   named.mesh = mesh;
@@ -190,7 +190,7 @@ AxisList Parser::to_module_axes(const AxisList& axes, const Mesh& mesh, size_t p
 
 // The mesh over which the manual axes of a computation are named: that of its first sharding that
 // has axes.
-Mesh Parser::manual_mesh(const Dict& attributes) const {
+Mesh ModuleBuilder::manual_mesh(const Dict& attributes) const {
   for (const NamedAttribute& entry : attributes) {
     for (const NamedSharding& sharding : entry.value.shardings) {
       if (sharding.mesh.num_axes() > 0) return sharding.mesh;

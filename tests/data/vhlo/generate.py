@@ -1,0 +1,75 @@
+"""Writes the bytecode of the programs in this folder, by jaxlib's own serializer.
+
+    python tests/data/vhlo/generate.py
+
+For each NAME.mlir and each version of VHLO that can hold it: NAME.VERSION.mlirbc. Serializing first
+canonicalises a program, so NAME.mlir is replaced by the text of what its newest bytecode holds, of
+which a second run changes nothing. Also writes FUNCTION.jaxexport, files of jax.export, and their
+programs as text, FUNCTION.mlir, which it does not serialise again. Needs jax >= 0.12 and flatbuffers.
+"""
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import jaxlib._jax as jaxlib
+from jax import export
+from jax._src.interpreters import mlir
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+FOLDER = pathlib.Path(__file__).parent
+# One of each container version (0, 1, 3, 4, 6), then those that changed encodings.
+VERSIONS = ["0.9.0", "0.10.0", "0.12.0", "0.14.0", "0.15.0", "1.0.0", "1.10.0", "1.16.0", "1.22.0"]
+# Programs of which one version shows enough.
+NEWEST_ONLY = ["constants", "digits_mlp", "elementwise", "later_operations"]
+EXPORTS = ["train_step", "with_derivative", "symbolic_size"]
+
+
+def text_of(module):
+  return module.operation.get_asm(enable_debug_info=True)
+
+
+def serialize(module, version):
+  return jaxlib.mlir.serialize_portable_artifact(module, version, True)
+
+
+def write_bytecode(path, context):
+  newest = serialize(ir.Module.parse(path.read_text()), VERSIONS[-1])
+  module = stablehlo.deserialize_portable_artifact(context, newest)
+  path.write_text(text_of(module))
+  for version in VERSIONS[-1:] if path.stem in NEWEST_ONLY else VERSIONS:
+    try:
+      bytecode = serialize(ir.Module.parse(path.read_text()), version)
+    except Exception:  # the version has no such operation
+      continue
+    (FOLDER / f"{path.stem}.{version}.mlirbc").write_bytes(bytecode)
+
+
+def train_step(w, x):
+  loss, gradient = jax.value_and_grad(lambda w: jnp.mean((x @ w) ** 2))(w)
+  return w - 0.1 * gradient, loss
+
+
+def write_exports():
+  w, x = jnp.ones((3, 4)), jnp.ones((8, 3))
+  step = export.export(jax.jit(train_step, donate_argnums=0))(w, x)
+  (FOLDER / "train_step.jaxexport").write_bytes(step.serialize())
+  (FOLDER / "train_step.mlir").write_text(step.mlir_module())
+  product = export.export(jax.jit(lambda w, x: jnp.sin(x) @ w))(w, x)
+  (FOLDER / "with_derivative.jaxexport").write_bytes(product.serialize(vjp_order=1))
+  (FOLDER / "with_derivative.mlir").write_text(product.mlir_module())
+  (size,) = export.symbolic_shape("b")
+  symbolic = export.export(jax.jit(lambda x: x * 2))(jax.ShapeDtypeStruct((size, 3), jnp.float32))
+  (FOLDER / "symbolic_size.jaxexport").write_bytes(symbolic.serialize())
+
+
+def main():
+  context = mlir.make_ir_context()
+  with context:
+    for path in sorted(FOLDER.glob("*.mlir")):
+      if path.stem not in EXPORTS:
+        write_bytecode(path, context)
+  write_exports()
+
+
+main()
