@@ -22,7 +22,7 @@ void place_program(Module& module, const Mesh& mesh, const RunConfig& config);
 // "place: text [pass]"
 std::string to_string(const Remark& remark);
 
-// passes/compile.h, with a progress bar on a terminal and, if `verbose`, the passes' times and the
+// passes/compile.h, and every step has a kernel (UserError otherwise), with a progress bar on a terminal and, if `verbose`, the passes' times and the
 // remarks on standard output.
 CompileResult compile_program(Module module, Terminal terminal, bool verbose);
 

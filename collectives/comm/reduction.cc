@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "support/complex_functions.h"
 #include "support/error.h"
 #include "support/float_formats.h"
 
@@ -68,17 +69,29 @@ struct Product {
     }
   }
 };
-// NaN wins, as in stablehlo.minimum and maximum.
+template <typename T>
+constexpr bool kIsComplex =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
+// NaN wins, as in stablehlo.minimum and maximum. Complex numbers compare lexicographically.
 struct Min {
   template <typename T>
   static T combine(T a, T b) {
-    return a != a || a < b ? a : b;
+    if constexpr (kIsComplex<T>) {
+      return complex_functions::less(a, b) ? a : b;
+    } else {
+      return a != a || a < b ? a : b;
+    }
   }
 };
 struct Max {
   template <typename T>
   static T combine(T a, T b) {
-    return a != a || a > b ? a : b;
+    if constexpr (kIsComplex<T>) {
+      return complex_functions::less(a, b) ? b : a;
+    } else {
+      return a != a || a > b ? a : b;
+    }
   }
 };
 struct And {
@@ -117,19 +130,17 @@ using Loop = void (*)(const void* const*, int64_t, int64_t, void*);
 
 template <typename Format>
 Loop loop_for(Reduction reduction) {
-  constexpr bool kComplex = std::is_same_v<typename Format::Wide, std::complex<float>> ||
-                            std::is_same_v<typename Format::Wide, std::complex<double>>;
   switch (reduction) {
     case Reduction::kSum:
       return reduce<Format, Sum>;
     case Reduction::kProduct:
       return reduce<Format, Product>;
+    case Reduction::kMin:
+      return reduce<Format, Min>;
+    case Reduction::kMax:
+      return reduce<Format, Max>;
     default:
       break;
-  }
-  if constexpr (!kComplex) {
-    if (reduction == Reduction::kMin) return reduce<Format, Min>;
-    if (reduction == Reduction::kMax) return reduce<Format, Max>;
   }
   if constexpr (std::is_integral_v<typename Format::Wide>) {
     if (reduction == Reduction::kAnd) return reduce<Format, And>;

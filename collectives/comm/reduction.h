@@ -43,8 +43,8 @@ enum class Reduction : uint8_t { kSum, kProduct, kMin, kMax, kAnd, kOr };
 
 int64_t byte_size(Element element);
 
-// Whether `reduction` means something on `element`; kAnd and kOr are bitwise on integers, and no
-// order exists on complex numbers.
+// Whether `reduction` means something on `element`; kAnd and kOr are bitwise on integers; complex
+// numbers compare lexicographically.
 bool is_defined(Reduction reduction, Element element);
 
 // out[i] = sources[0][i] op sources[1][i] op ... in that order, so that all communicators give the

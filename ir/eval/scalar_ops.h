@@ -48,6 +48,10 @@ struct MultiplyOp {
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(static_cast<WrappingInt<T>>(a) * static_cast<WrappingInt<T>>(b));
+    } else if constexpr (is_complex_v<T>) {
+      // By the definition, not by C's rules for infinities.
+      return T(a.real() * b.real() - a.imag() * b.imag(),
+               a.real() * b.imag() + a.imag() * b.real());
     } else {
       return a * b;
     }

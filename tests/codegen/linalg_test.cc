@@ -32,16 +32,15 @@ TEST(LinalgMeaning, SpecialFunctions) {
   int next = 0;
   const auto add = [&](const std::string& line, const std::string& type) {
     body += "    %" + std::to_string(next) + " = " + line + "\n";
-    results += (next == 0 ? "%" : ", %") + std::to_string(next++);
+    results += (next == 0 ? "%" : ", %") + std::to_string(next);
+    ++next;
     types += (types.empty() ? "" : ", ") + type;
   };
   for (const char* name : {"acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cosh",
                            "digamma", "erf_inv", "erfc", "lgamma", "sinh"}) {
     for (const char* type : {"tensor<7xf32>", "tensor<7xf64>", "tensor<7xbf16>"}) {
-      const std::string operand = std::string("%") + type[8] + type[9];
-      add(std::string("chlo.") + name + " " + (type[8] == 'b' ? "%bf" : operand) + " : " + type +
-              " -> " + type,
-          type);
+      const std::string operand = std::string(" %") + type[9] + type[10];  // "%f3" of "<7xf32>"
+      add(std::string("chlo.") + name + operand + " : " + type + " -> " + type, type);
     }
   }
   for (const char* name : {"polygamma", "zeta"}) {

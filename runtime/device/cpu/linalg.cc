@@ -189,7 +189,7 @@ void store_matrix(const T* from, int64_t row, int64_t column, bool conjugates,
       const int64_t offset = r * view.strides[rank - 2] + c * view.strides[rank - 1];
       const T value = from[r * row + c * column];
       store_number(view.dtype, conjugates ? linear_algebra::conjugate(value) : value,
-            data + offset * view.element_bytes);
+                   data + offset * view.element_bytes);
     }
   }
 }

@@ -43,6 +43,26 @@ void complex_loop(void* out, const void* const* args, int64_t n, int64_t) {
   for (int64_t i = 0; i < n; ++i) o[i] = cf::apply<T>(kFunction, a[i], b[i]);
 }
 
+// Neither overflows nor loses infinities where the quotient's parts do not.
+template <typename T>
+void divide(void* out, const void* const* args, int64_t n, int64_t) {
+  auto* o = static_cast<std::complex<T>*>(out);
+  const auto* a = static_cast<const std::complex<T>*>(args[0]);
+  const auto* b = static_cast<const std::complex<T>*>(args[1]);
+  for (int64_t i = 0; i < n; ++i) o[i] = a[i] / b[i];
+}
+
+template <typename T>
+void clamp(void* out, const void* const* args, int64_t n, int64_t) {
+  auto* o = static_cast<std::complex<T>*>(out);
+  const auto* low = static_cast<const std::complex<T>*>(args[0]);
+  const auto* a = static_cast<const std::complex<T>*>(args[1]);
+  const auto* high = static_cast<const std::complex<T>*>(args[2]);
+  for (int64_t i = 0; i < n; ++i) {
+    o[i] = cf::apply<T>(cf::minimum, cf::apply<T>(cf::maximum, a[i], low[i]), high[i]);
+  }
+}
+
 template <typename T>
 void join(void* out, const void* const* args, int64_t n, int64_t) {
   auto* o = static_cast<std::complex<T>*>(out);
@@ -153,10 +173,14 @@ TileLoop find_complex(plan::ScalarOp op) {
       return complex_loop<T, cf::atanh>;
     case plan::CBRT:
       return complex_loop<T, cf::cbrt>;
+    case plan::CLAMP:
+      return clamp<T>;
     case plan::COSH:
       return complex_loop<T, cf::cosh>;
     case plan::COSINE:
       return complex_loop<T, cf::cosine>;
+    case plan::DIVIDE:
+      return divide<T>;
     case plan::EXPONENTIAL:
       return complex_loop<T, cf::exponential>;
     case plan::EXPONENTIAL_MINUS_ONE:

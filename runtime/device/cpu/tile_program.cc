@@ -5,6 +5,7 @@
 #include <map>
 
 #include "runtime/device/cpu/special_loops.h"
+#include "runtime/device/cpu/sub_byte_loops.h"
 #include "support/error.h"
 #include "support/float_formats.h"
 
@@ -211,7 +212,8 @@ TileLoop TileProgram::find_loop(const plan::Instruction& instruction, LoadContex
       break;
     case plan::CONVERT:
       loop = plan::is_narrow_float(to) ? narrowing_convert(lane_of(from))
-                                       : table.find_convert(lane_of(from), lane_of(to));
+                                       : find_sub_byte_convert(lane_of(from), to);
+      if (!loop) loop = table.find_convert(lane_of(from), lane_of(to));
       break;
     case plan::NOP:
       if (from == to) loop = mover(lane_bytes(lane_of(to)));
@@ -237,7 +239,8 @@ TileLoop TileProgram::find_loop(const plan::Instruction& instruction, LoadContex
     case plan::SHIFT_RIGHT_LOGICAL:
     case plan::SHIFT_LEFT:
     case plan::SHIFT_RIGHT_ARITHMETIC:
-      if (!sub_byte && from == to) loop = table.find(op, lane_of(from));
+      if (from != to) break;
+      loop = sub_byte ? find_sub_byte_loop(instruction.op(), from) : table.find(op, lane_of(from));
       break;
     case plan::IS_FINITE:
       if (to == plan::BOOL) loop = table.find(op, lane_of(from));
