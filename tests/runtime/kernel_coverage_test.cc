@@ -41,7 +41,7 @@ TEST(KernelCoverage, ListsAllStepsWithoutKernelAndTheirPlaces) {
     EXPECT_STREQ(error.what(),
                  "model.mlir: 2 steps of the program cannot run on the CPU:\n"
                  "  model.mlir:3:10: no CPU kernel for SINE of bool to bool\n"
-                 "  model.mlir:7:12: no CPU kernel for TANH of s32 to s32\n"
+                 "  model.mlir:7:12: no CPU kernel for TANH of i32 to i32\n"
                  "  convert their operands to a type that has a kernel");
   }
 }

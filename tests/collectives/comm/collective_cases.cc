@@ -14,6 +14,23 @@ namespace {
 // Small integers, exact in every type; differs by rank and place.
 int value_of(int rank, int64_t i) { return static_cast<int>((rank * 3 + i * 5 + 1) % 4); }
 
+// As integers of fewer bits than a byte hold it.
+double wrapped(Element element, double value) {
+  const auto bits = static_cast<int64_t>(value);
+  switch (element) {
+    case Element::kS2:
+      return static_cast<double>(((bits & 3) ^ 2) - 2);
+    case Element::kU2:
+      return static_cast<double>(bits & 3);
+    case Element::kS4:
+      return static_cast<double>(((bits & 15) ^ 8) - 8);
+    case Element::kU4:
+      return static_cast<double>(bits & 15);
+    default:
+      return value;
+  }
+}
+
 void store(Element element, void* base, int64_t i, double value) {
   switch (element) {
     case Element::kBool:
@@ -22,7 +39,7 @@ void store(Element element, void* base, int64_t i, double value) {
     case Element::kS2:
     case Element::kS4:
     case Element::kS8:
-      static_cast<int8_t*>(base)[i] = static_cast<int8_t>(value);
+      static_cast<int8_t*>(base)[i] = static_cast<int8_t>(wrapped(element, value));
       return;
     case Element::kS16:
       static_cast<int16_t*>(base)[i] = static_cast<int16_t>(value);
@@ -36,7 +53,7 @@ void store(Element element, void* base, int64_t i, double value) {
     case Element::kU2:
     case Element::kU4:
     case Element::kU8:
-      static_cast<uint8_t*>(base)[i] = static_cast<uint8_t>(value);
+      static_cast<uint8_t*>(base)[i] = static_cast<uint8_t>(wrapped(element, value));
       return;
     case Element::kU16:
       static_cast<uint16_t*>(base)[i] = static_cast<uint16_t>(value);
@@ -177,16 +194,12 @@ class Cases {
 
   double reduced(Element element, Reduction reduction, int64_t i) const {
     const auto value = [&](int member) {
-      const double v = value_of(rank(member), i);
+      const double v = wrapped(element, value_of(rank(member), i));
       return element == Element::kBool ? double(v != 0) : v;
     };
     double result = value(0);
     for (int m = 1; m < g_.size(); ++m) result = combine(reduction, element, result, value(m));
-    if (element == Element::kS2) result = ((int64_t(result) & 3) ^ 2) - 2;
-    if (element == Element::kU2) result = double(int64_t(result) & 3);
-    if (element == Element::kS4) result = ((int64_t(result) & 15) ^ 8) - 8;
-    if (element == Element::kU4) result = double(int64_t(result) & 15);
-    return result;
+    return wrapped(element, result);
   }
 
   void reduce(int64_t count, Element element, Reduction reduction) {
