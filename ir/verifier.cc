@@ -236,8 +236,8 @@ class FunctionVerifier {
     for (ValueId result : v.op.results) check_value(result, [&] { return v.place(); });
     check_tokens(v);
     check_regions(v);
-    SPMD_CHECK(family_of(v.op.code) != OpFamily::kExpanded, "{} was not expanded",
-               name_of(v.op.code));
+    v.require(family_of(v.op.code) != OpFamily::kExpanded,
+              "only stands in programs that are read as StableHLO, HLO or ONNX");
     if (has_inferred_types(v.op.code)) check_inferred_types(v);
     verify_family(v);
     for (BlockId region : v.op.regions) check_block(region);
