@@ -64,9 +64,10 @@ if(SPMD_CCACHE AND SPMD_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       env CCACHE_SLOPPINESS=pch_defines,time_macros ${SPMD_CCACHE_PROGRAM})
 endif()
-# Several sources of a layer in one compilation: a clean build takes half the time, the build after a
-# change to one source a little longer. Names in anonymous namespaces must differ within a layer.
-option(SPMD_UNITY "Compile the sources of a layer in batches" ON)
+# Several sources of a layer, or of a test, in one compilation: a clean build takes half the time, the
+# build after a change to one source a little longer. Names in anonymous namespaces must differ within
+# a layer and within a test.
+option(SPMD_UNITY "Compile sources in batches" ON)
 # Precompiled headers: half of a file's time is reading the same headers again.
 option(SPMD_PCH "Precompile common headers" ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -1,14 +1,17 @@
 #include "launcher/check_command.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "frontends/frontend.h"
 #include "frontends/read_file.h"
+#include "ir/describe.h"
 #include "launcher/agreement.h"
 #include "launcher/choose_mesh.h"
 #include "launcher/compile_program.h"
 #include "launcher/report.h"
+#include "passes/analysis/collective_reason.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -26,19 +29,72 @@ Json count_ops(const Module& module) {
   return ops;
 }
 
-// The arguments of a localised module.
-Json list_arguments(const Module& module) {
+// Where each argument's sharding is from, before propagation: a rule, the file, or nothing.
+std::vector<std::string> annotation_sources(const Module& module,
+                                            const std::vector<ParameterSharding>& decided) {
+  std::vector<std::string> sources;
+  const Function& fn = module.main();
+  for (size_t i = 0; i < fn.arguments().size(); ++i) {
+    const bool annotated = fn.value(fn.arguments()[i]).sharding != nullptr;
+    sources.push_back(!decided.empty() ? decided[i].source : annotated ? "file" : "propagation");
+  }
+  return sources;
+}
+
+// What a rank holds beyond an equal share of the tensor, padding included.
+int64_t replicated_bytes(const TensorType& global, int64_t bytes_per_rank, int64_t ranks) {
+  return std::max<int64_t>(0, bytes_per_rank - (global.num_bytes() + ranks - 1) / ranks);
+}
+
+// The arguments of a localised module. `sources`: of their annotations.
+Json list_arguments(const CompileResult& result, const std::vector<std::string>& sources) {
+  const Module& module = result.module;
   const Function& fn = module.main();
   Json rows = Json::array();
   for (size_t i = 0; i < fn.arguments().size(); ++i) {
     const Value& value = fn.value(fn.arguments()[i]);
     const ArgumentInfo& info = fn.argument_info[i];
     const TensorType global = value.type.with_shape(info.global_shape.value_or(value.type.shape));
-    rows.push_back({{"name", info.name.empty() ? fmt::format("argument {}", i) : info.name},
+    const bool found = i < result.placements.size() && sources[i] == "propagation" &&
+                       !result.placements[i].origin.empty();
+    rows.push_back({{"name", name_of_argument(fn, i)},
                     {"role", info.aliased_result >= 0 ? "state" : "input"},
                     {"type", to_string(global)},
                     {"sharding", value.sharding ? value.sharding->to_string(module.mesh) : ""},
-                    {"bytes_per_rank", value.type.num_bytes()}});
+                    {"from", found ? result.placements[i].origin : sources[i]},
+                    {"bytes_per_rank", value.type.num_bytes()},
+                    {"replicated_bytes",
+                     replicated_bytes(global, value.type.num_bytes(), module.mesh.num_devices())}});
+  }
+  return rows;
+}
+
+// Every collective, those that send most first.
+Json list_transfers(const CompileResult& result) {
+  std::vector<const CollectiveUse*> uses;
+  for (const CollectiveUse& use : result.collectives) uses.push_back(&use);
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+  Json rows = Json::array();
+  for (const CollectiveUse* use : uses) {
+    rows.push_back({{"kind", name_of(use->kind)},
+                    {"axes", use->axes},
+                    {"count", use->count},
+                    {"bytes", use->bytes},
+                    {"reason", reason_of(result.module, use->op)}});
+  }
+  return rows;
+}
+
+// The values as propagation placed them, arguments apart.
+Json list_placements(const CompileResult& result) {
+  Json rows = Json::array();
+  for (size_t i = result.module.main().arguments().size(); i < result.placements.size(); ++i) {
+    const PlacedValue& value = result.placements[i];
+    rows.push_back({{"value", value.place},
+                    {"type", value.type},
+                    {"sharding", value.sharding},
+                    {"from", value.origin}});
   }
   return rows;
 }
@@ -54,18 +110,26 @@ Json predict(const plan::Statistics& statistics, const CostModel& cost) {
 }
 
 Json report_of_program(Module module, const CommandLine& line, const RunConfig& config) {
+  std::vector<std::string> sources;
   alone(kUsageError, [&] {
-    place_program(module, choose_mesh_for_check(module, config.mesh, line.ranks), config);
+    const auto decided =
+        place_program(module, choose_mesh_for_check(module, config.mesh, line.ranks), config);
+    sources = annotation_sources(module, decided);
   });
   const Json ops = count_ops(module);
   CompileResult result;
   const Terminal terminal = line.json ? Terminal{} : stdout_terminal();
-  alone(kFileError,
-        [&] { result = compile_program(std::move(module), terminal, line.verbose && !line.json); });
+  CompileOptions options;
+  options.trace_shardings = true;
+  alone(kFileError, [&] {
+    result = compile_program(std::move(module), terminal, line.verbose && !line.json, options);
+  });
   Json report = report_of_plan(result.plan);
   report["predicted"] = predict(result.plan.statistics(), CostModel{});
   report["ops"] = ops;
-  report["arguments"] = list_arguments(result.module);
+  report["arguments"] = list_arguments(result, sources);
+  report["transfers"] = list_transfers(result);
+  if (line.verbose) report["values"] = list_placements(result);
   add_remarks(report, result.remarks);
   return report;
 }

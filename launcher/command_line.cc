@@ -15,7 +15,7 @@ constexpr const char* kHelp =
     R"(usage: [mpirun -n N] spmd-run MODEL [options]    train an exported program
        spmd-run check MODEL [options]            what a mesh costs; no devices
 
-MODEL is StableHLO text, an XLA HloModuleProto, an ONNX model or a saved Plan.
+MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
 
   --state FILE        initial state, bound by name (safetensors, npy)
   --init random       draw what --state does not give

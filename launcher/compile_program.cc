@@ -36,18 +36,21 @@ void check_plan_options(const std::string& path, const RunConfig& config) {
                   "leave out --mesh and sharding rules, or compile the program again");
 }
 
-void place_program(Module& module, const Mesh& mesh, const RunConfig& config) {
+std::vector<ParameterSharding> place_program(Module& module, const Mesh& mesh,
+                                             const RunConfig& config) {
   set_mesh(module, mesh);
-  if (config.sharding) apply_rules(module, *config.sharding);
+  if (!config.sharding) return {};
+  return apply_rules(module, *config.sharding);
 }
 
-CompileResult compile_program(Module module, Terminal terminal, bool verbose) {
+CompileResult compile_program(Module module, Terminal terminal, bool verbose,
+                              const CompileOptions& options) {
   PipelineOptions pipeline;
   ProgressBar bar("compile", terminal);
   pipeline.on_pass = [&](const Pass& pass, size_t index, size_t count) {
     bar.update(static_cast<int64_t>(index), static_cast<int64_t>(count), pass.name);
   };
-  CompileResult result = compile(std::move(module), {}, pipeline);
+  CompileResult result = compile(std::move(module), options, pipeline);
   bar.clear();
   require_kernels(result.plan);
   if (verbose) print_passes(result);

@@ -16,14 +16,17 @@ bool is_plan(std::string_view bytes);
 // for a mesh or shardings.
 void check_plan_options(const std::string& path, const RunConfig& config);
 
-// Gives the program its mesh and the shardings that the configuration asks for. Throws UserError.
-void place_program(Module& module, const Mesh& mesh, const RunConfig& config);
+// Gives the program its mesh and the shardings that the configuration asks for; returns what its
+// rules decided for each argument, nothing where it has none. Throws UserError.
+std::vector<ParameterSharding> place_program(Module& module, const Mesh& mesh,
+                                             const RunConfig& config);
 
 // "place: text [pass]"
 std::string to_string(const Remark& remark);
 
 // passes/compile.h, and every step has a kernel (UserError otherwise), with a progress bar on a terminal and, if `verbose`, the passes' times and the
 // remarks on standard output.
-CompileResult compile_program(Module module, Terminal terminal, bool verbose);
+CompileResult compile_program(Module module, Terminal terminal, bool verbose,
+                              const CompileOptions& options = {});
 
 }  // namespace spmd

@@ -81,13 +81,41 @@ std::string steps(const Json& report) {
          table.to_string();
 }
 
+int64_t sum(const Json& rows, const char* key) {
+  int64_t total = 0;
+  for (const Json& row : rows) total += row[key].get<int64_t>();
+  return total;
+}
+
 std::string arguments(const Json& report, bool all) {
-  TextTable table({"argument", "role", "type", "sharding", ">bytes/rank"});
-  for (const Json& row : report["arguments"]) {
+  const Json& rows = report["arguments"];
+  TextTable table({"argument", "role", "type", "sharding", ">bytes/rank", ">replicated", "from"});
+  for (const Json& row : rows) {
     table.add({text(row["name"]), text(row["role"]), text(row["type"]), text(row["sharding"]),
-               count(row["bytes_per_rank"])});
+               count(row["bytes_per_rank"]), count(row["replicated_bytes"]), text(row["from"])});
   }
-  return "arguments\n" + table.to_string(all ? 0 : kShortTable);
+  return fmt::format("arguments: {} bytes a rank, {} of them beyond an equal share\n",
+                     with_thousands(sum(rows, "bytes_per_rank")),
+                     with_thousands(sum(rows, "replicated_bytes"))) +
+         table.to_string(all ? 0 : kShortTable);
+}
+
+std::string transfers(const Json& report, bool all) {
+  if (report["transfers"].empty()) return "";
+  TextTable table({"kind", "axes", ">count", ">bytes sent", "moves"});
+  for (const Json& row : report["transfers"]) {
+    table.add({text(row["kind"]), text(row["axes"]), count(row["count"]), count(row["bytes"]),
+               text(row["reason"])});
+  }
+  return "what they are for, the largest first\n" + table.to_string(all ? 0 : kShortTable);
+}
+
+std::string values(const Json& report) {
+  TextTable table({"value", "type", "sharding", "from"});
+  for (const Json& row : report["values"]) {
+    table.add({text(row["value"]), text(row["type"]), text(row["sharding"]), text(row["from"])});
+  }
+  return "values as propagation placed them\n" + table.to_string();
 }
 
 std::string ops(const Json& report, bool all) {
@@ -120,7 +148,9 @@ std::string report_text(const Json& report, bool all) {
   }
   if (report.contains("ops")) lines += ops(report, all);
   lines += collectives(report, all);
+  if (report.contains("transfers")) lines += transfers(report, all);
   if (report.contains("arguments")) lines += arguments(report, all);
+  if (report.contains("values")) lines += values(report);
   if (report.contains("steps")) lines += steps(report);
   if (report.contains("remarks")) lines += remarks(report, all);
   return printable(lines);

@@ -103,6 +103,7 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   statistics.set_compile_ms(result.compile_ms);
   result.full_rematerializations = context.full_rematerializations;
   result.remarks = std::move(context.remarks);
+  result.placements = std::move(context.placements);
   result.module = std::move(module);
   return result;
 }

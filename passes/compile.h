@@ -15,6 +15,7 @@ struct CompileResult {
   std::vector<PassTiming> passes;
   std::vector<Remark> remarks;
   std::vector<CollectiveUse> collectives;
+  std::vector<PlacedValue> placements;  // with options.trace_shardings
   int64_t full_rematerializations = 0;
   // Work per rank over global work divided by ranks, padding apart; 1 is none replicated. Of
   // contractions and convolutions (plan.statistics has it too), and of every op.

@@ -9,6 +9,7 @@
 
 #include "collectives/planning/cost_model.h"
 #include "ir/module.h"
+#include "sharding/propagation/propagation.h"
 
 namespace spmd {
 
@@ -23,6 +24,15 @@ struct CompileOptions {
   CostModel cost;            // link and device costs that decisions are made with
   bool verify_each = false;  // verify the module after every pass that changed it
   bool combine_collectives = true;
+  bool trace_shardings = false;  // fill PassContext::placements
+};
+
+// A value as propagation placed it, in words.
+struct PlacedValue {
+  std::string place;  // "stablehlo.add at model.py:3", or an argument's name
+  std::string type;   // of the whole tensor
+  std::string sharding;
+  std::string origin;  // of its axes; empty when it has none
 };
 
 // What passes share: options in, remarks out. Passes hold no state of their own.
@@ -30,6 +40,7 @@ struct PassContext {
   CompileOptions options;
   std::vector<Remark> remarks;
   int64_t full_rematerializations = 0;
+  std::vector<PlacedValue> placements;  // main()'s arguments first, then the ops' results
 
   void remark(std::string_view pass, const Op& op, std::string text);
 };

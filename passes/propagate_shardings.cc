@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/builder.h"
+#include "ir/describe.h"
 #include "sharding/drop_placements.h"
 #include "sharding/propagation/propagation.h"
 
@@ -27,12 +28,46 @@ void remark_overridden_results(const Function& main, const std::vector<ShardingR
     const auto result = static_cast<size_t>(main.argument_info[i].aliased_result);
     const ShardingRef& placed = main.result_info[result].sharding;
     if (!declared[result] || !placed || !asks_otherwise(*declared[result], *placed)) continue;
-    const std::string& name = main.result_info[result].name;
     context.remarks.push_back(
-        {"propagate_shardings", name.empty() ? fmt::format("result {}", result) : name,
+        {"propagate_shardings", name_of_result(main, result),
          fmt::format("is declared as {}, and is placed like the argument that it replaces: {}",
                      declared[result]->to_string(mesh), placed->to_string(mesh))});
   }
+}
+
+// Reducers and comparators work on scalars, which nothing places.
+bool is_in_reducer(const Function& fn, OpId id) {
+  const OpId parent = fn.block(fn.op(id).block).parent;
+  if (parent == OpId::kNone) return false;
+  const OpCode code = fn.op(parent).code;
+  return family_of(code) != OpFamily::kControlFlow && code != OpCode::kManualComputation;
+}
+
+// "argument x, through stablehlo.add at model.py:3"
+std::string describe_origin(const Function& fn, const ShardingOrigin& origin) {
+  if (origin.annotation.empty()) return "";
+  if (origin.through == OpId::kNone) return origin.annotation;
+  return fmt::format("{}, through {}", origin.annotation, place_of(fn.op(origin.through)));
+}
+
+std::vector<PlacedValue> list_placements(const Module& module, const ShardingOrigins& origins) {
+  const Function& main = module.main();
+  std::vector<PlacedValue> rows;
+  const auto add = [&](std::string place, ValueId id) {
+    const Value& value = main.value(id);
+    rows.push_back({std::move(place), to_string(value.type), value.sharding->to_string(module.mesh),
+                    describe_origin(main, origins[index_of(id)])});
+  };
+  for (size_t i = 0; i < main.arguments().size(); ++i) {
+    add(name_of_argument(main, i), main.arguments()[i]);
+  }
+  walk(main, [&](OpId id) {
+    if (is_in_reducer(main, id)) return;
+    for (ValueId result : main.op(id).results) {
+      if (!is_free_source(main, result)) add(place_of(main.op(id)), result);
+    }
+  });
+  return rows;
 }
 
 // A manual computation over no axes is its region.
@@ -75,7 +110,10 @@ Pass propagate_shardings_pass() {
             for (const ResultInfo& result : module.main().result_info) {
               declared.push_back(result.sharding);
             }
-            propagate_shardings(module);
+            ShardingOrigins origins;
+            propagate_shardings(module, &origins);
+            if (context.options.trace_shardings)
+              context.placements = list_placements(module, origins);
             remark_overridden_results(module.main(), declared, module.mesh, context);
             return true;
           }};

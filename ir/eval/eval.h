@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/describe.h"
 #include "ir/literal.h"
 #include "ir/module.h"
 
@@ -43,8 +44,5 @@ Literals eval_rng_bit_generator(const Invocation& in);
 
 // Any op of the families above.
 Literals eval_local(const Invocation& in);
-
-// For messages: "stablehlo.add at model.py:12".
-std::string place_of(const Op& op);
 
 }  // namespace spmd::eval

@@ -17,11 +17,6 @@ constexpr int kMaxDepth = 200;
 
 }  // namespace
 
-std::string place_of(const Op& op) {
-  return op.location ? fmt::format("{} at {}", name_of(op.code), op.location->to_string())
-                     : std::string(name_of(op.code));
-}
-
 Liveness::Liveness(const Function& fn) : dead_after(fn.num_op_ids()) {
   // The last op, in the block where a value is defined, that uses it itself or in a region.
   std::vector<OpId> last_user(fn.num_value_ids(), OpId::kNone);

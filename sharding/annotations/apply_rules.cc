@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "ir/describe.h"
 #include "sharding/annotations/rules.h"
 #include "sharding/drop_placements.h"
 #include "support/error.h"
@@ -27,8 +28,7 @@ class RuleApplication {
       : module_(module), fn_(module.main()), rules_(rules) {
     for (const ShardingRule& rule : rules.rules) patterns_.emplace_back(rule.match);
     for (size_t i = 0; i < fn_.arguments().size(); ++i) {
-      const std::string& name = fn_.argument_info[i].name;
-      names_.push_back(name.empty() ? fmt::format("argument {}", i) : name);
+      names_.push_back(name_of_argument(fn_, i));
     }
     matched_.assign(rules.rules.size(), false);
     input_of_.assign(names_.size(), nullptr);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/describe.h"
 #include "sharding/propagation/factor_axes.h"
+#include "sharding/propagation/origins.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -39,12 +41,19 @@ struct Node {
   };
   std::vector<Tensor> tensors;
   bool pass_through = false;  // an elementwise or shape op
-  int source = -1;            // the only tensor whose axes spread, or -1
+  int only_source = -1;       // the only tensor whose axes spread, or -1
+  OpId op = OpId::kNone;      // none: main's results
 };
+
+bool is_whole(const ValueState& state) {
+  return std::all_of(state.dims.begin(), state.dims.end(),
+                     [](const DimState& dim) { return dim.axes.empty(); });
+}
 
 class Propagation {
  public:
-  explicit Propagation(Module& module) : module_(module), fn_(module.main()), atoms_(module.mesh) {}
+  explicit Propagation(Module& module)
+      : module_(module), fn_(module.main()), atoms_(module.mesh), origins_(fn_) {}
 
   void run() {
     collect_states();
@@ -61,21 +70,26 @@ class Propagation {
     write_back();
   }
 
+  ShardingOrigins origins() const { return origins_.trace(); }
+
  private:
   void collect_states();
   void annotate(uint32_t state, const Sharding& sharding, int level);
-  uint32_t add_fixed_state(const TensorType& type, const Sharding& sharding, int level);
+  uint32_t add_fixed_state(const TensorType& type, const Sharding& sharding, int level,
+                           std::string annotation);
   void collect_nodes();
   void collect_op(OpId id);
-  void tie(const std::vector<uint32_t>& states, int64_t rank, int source = -1);
-  void tie_barrier(const Op& op);
+  void tie(const std::vector<uint32_t>& states, int64_t rank, OpId op = OpId::kNone,
+           int only_source = -1);
+  void tie_barrier(OpId id);
   void tie_groups();
   void finish(Node& node);
   void sweep(bool all_ops, bool reductions);
   bool visit(const Node& node, bool reductions);
   bool spread(const Node& node, int factor);
-  AtomList best_axes(const Node& node, int factor) const;
-  bool extend(const Node& node, const Node::Tensor& tensor, int factor, const AtomList& axes);
+  AtomList best_axes(const Node& node, int factor, uint32_t& source) const;
+  bool extend(const Node& node, const Node::Tensor& tensor, int factor, const AtomList& axes,
+              uint32_t source);
   void write_back();
 
   Module& module_;
@@ -85,6 +99,7 @@ class Propagation {
   std::vector<Node> nodes_;
   std::vector<int> levels_;
   int level_ = 0;
+  OriginTable origins_;
 };
 
 void Propagation::annotate(uint32_t state, const Sharding& sharding, int level) {
@@ -104,13 +119,15 @@ void Propagation::annotate(uint32_t state, const Sharding& sharding, int level) 
                 mask_of(atoms_.to_atoms(sharding.manual));
 }
 
-uint32_t Propagation::add_fixed_state(const TensorType& type, const Sharding& sharding, int level) {
+uint32_t Propagation::add_fixed_state(const TensorType& type, const Sharding& sharding, int level,
+                                      std::string annotation) {
   ValueState state;
   state.dims.resize(type.shape.size());
   state.elements = type.num_elements();
   states_.push_back(std::move(state));
   const auto index = static_cast<uint32_t>(states_.size() - 1);
   annotate(index, sharding, level);
+  origins_.add_fixed(std::move(annotation));
   for (DimState& dim : states_[index].dims) dim.open = false;
   return index;
 }
@@ -155,10 +172,11 @@ void Propagation::collect_states() {
   });
 }
 
-void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank, int source) {
+void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank, OpId op, int only_source) {
   Node node;
+  node.op = op;
   node.pass_through = true;
-  node.source = source;
+  node.only_source = only_source;
   std::vector<DimFactors> dims(static_cast<size_t>(rank));
   for (int64_t d = 0; d < rank; ++d) {
     node.factors.push_back({INT64_MAX, FactorKind::kPassThrough});
@@ -169,35 +187,40 @@ void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank, int sou
 }
 
 // Axes pass a barrier in its direction only.
-void Propagation::tie_barrier(const Op& op) {
+void Propagation::tie_barrier(OpId id) {
+  const Op& op = fn_.op(id);
   const PropagationDirection allowed = op.as<PropagationBarrierAttrs>().allowed;
   if (allowed == PropagationDirection::kNone) return;
-  const int source = allowed == PropagationDirection::kForward    ? 0
-                     : allowed == PropagationDirection::kBackward ? 1
-                                                                  : -1;
+  const int only_source = allowed == PropagationDirection::kForward    ? 0
+                          : allowed == PropagationDirection::kBackward ? 1
+                                                                       : -1;
   tie({static_cast<uint32_t>(op.operands[0]), static_cast<uint32_t>(op.results[0])},
-      fn_.type(op.results[0]).rank(), source);
+      fn_.type(op.results[0]).rank(), id, only_source);
 }
 
 // Values of one sharding group are placed alike.
 void Propagation::tie_groups() {
-  std::map<int64_t, std::vector<uint32_t>> groups;
-  std::map<int64_t, int64_t> ranks;
+  struct Group {
+    OpId first;
+    int64_t rank;
+    std::vector<uint32_t> states;
+  };
+  std::map<int64_t, Group> groups;
   walk(fn_, [&](OpId id) {
     const Op& op = fn_.op(id);
     if (op.code != OpCode::kShardingGroup) return;
     const int64_t group = op.as<ShardingGroupAttrs>().group;
     const int64_t rank = fn_.type(op.operands[0]).rank();
-    const auto [entry, is_new] = ranks.emplace(group, rank);
-    if (!is_new && entry->second != rank) {
-      throw UserError(op.location ? op.location->to_string() : module_.source,
-                      fmt::format("sharding group {} has values of rank {} and {}", group,
-                                  entry->second, rank),
-                      "values that are placed alike need equal numbers of dimensions");
+    Group& entry = groups.try_emplace(group, Group{id, rank, {}}).first->second;
+    if (entry.rank != rank) {
+      throw UserError(
+          op.location ? op.location->to_string() : module_.source,
+          fmt::format("sharding group {} has values of rank {} and {}", group, entry.rank, rank),
+          "values that are placed alike need equal numbers of dimensions");
     }
-    groups[group].push_back(static_cast<uint32_t>(op.operands[0]));
+    entry.states.push_back(static_cast<uint32_t>(op.operands[0]));
   });
-  for (const auto& [group, states] : groups) tie(states, ranks.at(group));
+  for (const auto& [number, group] : groups) tie(group.states, group.rank, group.first);
 }
 
 void Propagation::finish(Node& node) {
@@ -222,6 +245,7 @@ void Propagation::collect_op(OpId id) {
   const auto state = [](ValueId value) { return static_cast<uint32_t>(value); };
   if (std::optional<FactorRule> rule = factor_rule(fn_, id)) {
     Node node;
+    node.op = id;
     node.factors = std::move(rule->factors);
     node.pass_through =
         family_of(op.code) == OpFamily::kElementwise || family_of(op.code) == OpFamily::kShape;
@@ -244,7 +268,7 @@ void Propagation::collect_op(OpId id) {
         for (ValueId value : {op.operands[i], fn_.op(fn_.terminator(op.regions[1])).operands[i]}) {
           if (!is_free_source(fn_, value)) tied.push_back(state(value));
         }
-        tie(tied, fn_.type(op.operands[i]).rank());
+        tie(tied, fn_.type(op.operands[i]).rank(), id);
       }
       return;
     case OpCode::kIf:
@@ -255,26 +279,27 @@ void Propagation::collect_op(OpId id) {
           const ValueId value = fn_.op(fn_.terminator(region)).operands[i];
           if (!is_free_source(fn_, value)) tied.push_back(state(value));
         }
-        tie(tied, fn_.type(op.results[i]).rank());
+        tie(tied, fn_.type(op.results[i]).rank(), id);
       }
       return;
     case OpCode::kOptimizationBarrier:
       for (size_t i = 0; i < op.results.size(); ++i) {
-        tie({state(op.operands[i]), state(op.results[i])}, fn_.type(op.results[i]).rank());
+        tie({state(op.operands[i]), state(op.results[i])}, fn_.type(op.results[i]).rank(), id);
       }
       return;
     case OpCode::kPropagationBarrier:
-      return tie_barrier(op);
+      return tie_barrier(id);
     case OpCode::kShardingConstraint:
     case OpCode::kReshard:
-      tie({state(op.operands[0]), state(op.results[0])}, fn_.type(op.results[0]).rank());
+      tie({state(op.operands[0]), state(op.results[0])}, fn_.type(op.results[0]).rank(), id);
       return;
     case OpCode::kManualComputation: {
       const auto& attrs = op.as<ManualComputationAttrs>();
       for (size_t i = 0; i < op.operands.size(); ++i) {
         const TensorType& type = fn_.type(op.operands[i]);
         if (is_free_source(fn_, op.operands[i])) continue;
-        tie({state(op.operands[i]), add_fixed_state(type, attrs.in_shardings[i], 0)}, type.rank());
+        tie({state(op.operands[i]), add_fixed_state(type, attrs.in_shardings[i], 0, place_of(op))},
+            type.rank(), id);
       }
       return;
     }
@@ -295,7 +320,8 @@ void Propagation::collect_nodes() {
       is_state = is_state || info.aliased_result == static_cast<int>(i);
     }
     tie({static_cast<uint32_t>(result),
-         add_fixed_state(fn_.type(result), *fn_.result_info[i].sharding, is_state ? 1 : 0)},
+         add_fixed_state(fn_.type(result), *fn_.result_info[i].sharding, is_state ? 1 : 0,
+                         "result " + name_of_result(fn_, i))},
         fn_.type(result).rank());
   }
   std::sort(levels_.begin(), levels_.end());
@@ -330,11 +356,11 @@ bool Propagation::visit(const Node& node, bool reductions) {
 }
 
 // The longest list of axes that some tensor gives the factor, from dimensions that may spread now.
-AtomList Propagation::best_axes(const Node& node, int factor) const {
+AtomList Propagation::best_axes(const Node& node, int factor, uint32_t& source) const {
   AtomList best;
   int64_t best_elements = -1;
   for (size_t t = 0; t < node.tensors.size(); ++t) {
-    if (node.source >= 0 && t != static_cast<size_t>(node.source)) continue;
+    if (node.only_source >= 0 && t != static_cast<size_t>(node.only_source)) continue;
     const Node::Tensor& tensor = node.tensors[t];
     const ValueState& state = states_[tensor.state];
     for (size_t d = 0; d < tensor.dims.size(); ++d) {
@@ -352,6 +378,7 @@ AtomList Propagation::best_axes(const Node& node, int factor) const {
         if (axes.empty()) continue;
         best = std::move(axes);
         best_elements = state.elements;
+        source = tensor.state;
       }
     }
   }
@@ -359,15 +386,18 @@ AtomList Propagation::best_axes(const Node& node, int factor) const {
 }
 
 bool Propagation::spread(const Node& node, int factor) {
-  const AtomList axes = best_axes(node, factor);
+  uint32_t source = 0;
+  const AtomList axes = best_axes(node, factor, source);
   if (axes.empty()) return false;
   bool changed = false;
-  for (const Node::Tensor& tensor : node.tensors) changed |= extend(node, tensor, factor, axes);
+  for (const Node::Tensor& tensor : node.tensors) {
+    changed |= extend(node, tensor, factor, axes, source);
+  }
   return changed;
 }
 
 bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int factor,
-                         const AtomList& axes) {
+                         const AtomList& axes, uint32_t source) {
   ValueState& state = states_[tensor.state];
   for (size_t d = 0; d < tensor.dims.size(); ++d) {
     const DimFactors& factors = tensor.dims[d];
@@ -395,6 +425,7 @@ bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int facto
     }
     AtomList joined = axes_of_dim(factors, node.factors, by_factor, atoms_);
     if (joined.size() <= dim.axes.size()) return false;
+    if (is_whole(state)) origins_.record(tensor.state, source, node.op);
     dim.axes = std::move(joined);
     dim.level = 0;
     state.used |= mask_of(dim.axes);
@@ -432,9 +463,11 @@ void Propagation::write_back() {
 
 }  // namespace
 
-void propagate_shardings(Module& module) {
+void propagate_shardings(Module& module, ShardingOrigins* origins) {
   if (module.mesh.num_axes() == 0) return;
-  Propagation(module).run();
+  Propagation propagation(module);
+  propagation.run();
+  if (origins != nullptr) *origins = propagation.origins();
 }
 
 }  // namespace spmd

@@ -18,9 +18,22 @@
 
 namespace spmd {
 
+// Where a value's axes came from.
+struct ShardingOrigin {
+  // Had by annotation: an argument, a result or a constraint, with its place. Empty: it has no
+  // axes.
+  std::string annotation;
+  // The op next to the value that the last axes came through; none: the annotation is its own.
+  OpId through = OpId::kNone;
+};
+
+// By value id.
+using ShardingOrigins = std::vector<ShardingOrigin>;
+
 // Gives every value of main() a closed sharding. Requires that calls are inlined. Annotated values
-// keep their axes. Deterministic; linear in ops per sweep.
-void propagate_shardings(Module& module);
+// keep their axes. Deterministic; linear in ops per sweep. `origins`, if not null, becomes the
+// values' origins.
+void propagate_shardings(Module& module, ShardingOrigins* origins = nullptr);
 
 // A value that any placement costs nothing to make: a constant, an iota, the broadcast of a scalar.
 // Propagation does not go through it, so that its users do not tie each other.

@@ -8,6 +8,7 @@
 #include "frontends/frontend.h"
 #include "ir/serialize.h"
 #include "tests/frontends/hlo_text.h"
+#include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 
 namespace spmd {
@@ -25,22 +26,12 @@ std::string add_module() {
   return hlo_module(kAdd, 2, {}, "entry_computation_name: 'main'").SerializeAsString();
 }
 
-std::string error_of(std::string_view bytes) {
-  try {
-    import_bytes(bytes, "model");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+std::string format_error(std::string_view bytes) {
+  return testing::error_of([&] { import_bytes(bytes, "model"); });
 }
 
 std::string file_error(const std::string& path) {
-  try {
-    import_file(path);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::error_of([&] { import_file(path); });
 }
 
 size_t num_ops(const Module& module) { return module.main().num_live_ops(); }
@@ -79,13 +70,13 @@ TEST(Formats, OwnModulesAreRead) {
 }
 
 TEST(Formats, AnEmptyFileIsRefused) {
-  EXPECT_EQ(error_of(""), "model: the file is empty\n  export the program again");
+  EXPECT_EQ(format_error(""), "model: the file is empty\n  export the program again");
 }
 
 TEST(Formats, ATruncatedModuleSaysWhereItEnds) {
   const std::string whole = add_module();
   const std::string cut = whole.substr(0, whole.size() - 30);
-  const std::string error = error_of(cut);
+  const std::string error = format_error(cut);
   EXPECT_NE(error.find("the HLO module is truncated"), error.npos) << error;
   EXPECT_NE(error.find("the file ends at byte " + std::to_string(cut.size())), error.npos) << error;
   EXPECT_NE(error.find("copy or export the file again"), error.npos) << error;
@@ -93,11 +84,11 @@ TEST(Formats, ATruncatedModuleSaysWhereItEnds) {
 
 TEST(Formats, TruncatedGzipIsRefused) {
   const std::string whole = gzipped(add_module());
-  EXPECT_NE(error_of(whole.substr(0, whole.size() / 2)).find("model: the gzip data ends early"),
+  EXPECT_NE(format_error(whole.substr(0, whole.size() / 2)).find("model: the gzip data ends early"),
             std::string::npos);
   std::string damaged = whole;
   damaged[whole.size() / 2] = static_cast<char>(damaged[whole.size() / 2] ^ 0x55);
-  EXPECT_NE(error_of(damaged).find("model: "), std::string::npos);
+  EXPECT_NE(format_error(damaged).find("model: "), std::string::npos);
 }
 
 TEST(Formats, ForeignFormatsAreRefusedByName) {
@@ -117,7 +108,7 @@ TEST(Formats, ForeignFormatsAreRefusedByName) {
       {"\xff\xfe\xfd\xfc\xfb"s, "is in no format that is known here", "accepted are"},
   };
   for (const Case& c : cases) {
-    const std::string error = error_of(c.bytes);
+    const std::string error = format_error(c.bytes);
     EXPECT_EQ(error.rfind("model: "s + c.fact, 0), 0u) << error;
     EXPECT_NE(error.find(c.remedy), error.npos) << error;
   }
@@ -142,12 +133,12 @@ TEST(Formats, ExtensionsMeanNothing) {
 // Every prefix of a file, and every file with one byte changed, is read or refused.
 TEST(Formats, DamagedFilesNeverDoMoreThanThrow) {
   const std::string whole = add_module();
-  for (size_t size = 0; size < whole.size(); ++size) error_of(whole.substr(0, size));
+  for (size_t size = 0; size < whole.size(); ++size) format_error(whole.substr(0, size));
   for (size_t at = 0; at < whole.size(); ++at) {
     for (int change : {0x01, 0x80, 0xff}) {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ change);
-      error_of(damaged);
+      format_error(damaged);
     }
   }
 }

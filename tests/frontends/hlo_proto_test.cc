@@ -28,14 +28,15 @@ std::string parameter(int id, int number, const std::string& shape_text,
 }
 
 // Whether `parts` occur in `text` in this order.
-testing::AssertionResult contains(const std::string& text, std::vector<std::string> parts) {
+::testing::AssertionResult contains(const std::string& text, std::vector<std::string> parts) {
   size_t at = 0;
   for (const std::string& part : parts) {
     at = text.find(part, at);
-    if (at == std::string::npos) return testing::AssertionFailure() << part << " not in\n" << text;
+    if (at == std::string::npos)
+      return ::testing::AssertionFailure() << part << " not in\n" << text;
     at += part.size();
   }
-  return testing::AssertionSuccess();
+  return ::testing::AssertionSuccess();
 }
 
 std::string imported(const hlo::HloModuleProto& proto) {

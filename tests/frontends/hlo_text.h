@@ -8,6 +8,7 @@
 #include "frontends/hlo_proto/hlo.pb.h"
 #include "frontends/hlo_proto/import.h"
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 
@@ -32,12 +33,7 @@ inline hlo::HloModuleProto hlo_module(const std::string& instructions, int root,
 
 // The message of the UserError that importing throws; empty when it throws none.
 inline std::string import_error(const hlo::HloModuleProto& proto) {
-  try {
-    import_hlo(proto, "test.pb");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return {};
+  return testing::error_of([&] { import_hlo(proto, "test.pb"); });
 }
 
 }  // namespace spmd

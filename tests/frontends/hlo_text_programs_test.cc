@@ -7,7 +7,7 @@
 namespace spmd {
 namespace {
 
-const std::string kData = std::string(SPMD_SOURCE_DIR) + "/tests/data/";
+const std::string kTestData = std::string(SPMD_SOURCE_DIR) + "/tests/data/";
 
 // An op without metadata is located at its line of the text, where a proto has none.
 void forget_lines(Module& module, const std::string& source) {
@@ -31,30 +31,30 @@ void expect_identical(const std::string& text_file, const std::string& proto_fil
   EXPECT_EQ(first_difference(text, proto, with_locations), std::nullopt);
 }
 
-class HloTextPrograms : public testing::TestWithParam<const char*> {};
+class HloTextPrograms : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(HloTextPrograms, ImportAsTheirProtosDo) {
   const std::string name = GetParam();
-  expect_identical(kData + "hlo_text/" + name + ".hlo.txt.gz",
-                   kData + "models/" + name + "/model.hlo.pb");
+  expect_identical(kTestData + "hlo_text/" + name + ".hlo.txt.gz",
+                   kTestData + "models/" + name + "/model.hlo.pb");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HloTextPrograms,
-                         testing::Values("digits_cnn", "digits_mlp", "dropout_mlp", "gpt_dp_tp",
-                                         "gpt_fsdp", "gru_scan", "llama_scan", "moe",
-                                         "ring_shard_map"),
+                         ::testing::Values("digits_cnn", "digits_mlp", "dropout_mlp", "gpt_dp_tp",
+                                           "gpt_fsdp", "gru_scan", "llama_scan", "moe",
+                                           "ring_shard_map"),
                          [](const auto& info) { return std::string(info.param); });
 
-class HloTextSpellings : public testing::TestWithParam<const char*> {};
+class HloTextSpellings : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(HloTextSpellings, ImportAsWhatXlaReadsFromThem) {
-  const std::string path = kData + "hlo_text/" + GetParam();
+  const std::string path = kTestData + "hlo_text/" + GetParam();
   expect_identical(path + ".hlo.txt", path + ".hlo.pb");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HloTextSpellings,
-                         testing::Values("spellings", "named_shardings", "device_order",
-                                         "nested_computations"),
+                         ::testing::Values("spellings", "named_shardings", "device_order",
+                                           "nested_computations"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 const std::filesystem::path kData = std::filesystem::path(SPMD_SOURCE_DIR) / "tests/data";
 
-class Programs : public testing::TestWithParam<const char*> {
+class Programs : public ::testing::TestWithParam<const char*> {
  protected:
   std::filesystem::path folder() const { return kData / "models" / GetParam(); }
   Module from_proto() const { return import_file((folder() / "model.hlo.pb").string()); }
@@ -74,9 +74,9 @@ TEST_P(Programs, NameTheirArgumentsAsTheSignatureDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Programs,
-                         testing::Values("digits_cnn", "digits_mlp", "dropout_mlp", "gpt_dp_tp",
-                                         "gpt_fsdp", "gru_scan", "llama_scan", "moe",
-                                         "ring_shard_map"),
+                         ::testing::Values("digits_cnn", "digits_mlp", "dropout_mlp", "gpt_dp_tp",
+                                           "gpt_fsdp", "gru_scan", "llama_scan", "moe",
+                                           "ring_shard_map"),
                          [](const auto& info) { return std::string(info.param); });
 
 struct LargeProgram {
@@ -85,7 +85,7 @@ struct LargeProgram {
   const char* mesh;
 };
 
-class LargePrograms : public testing::TestWithParam<LargeProgram> {};
+class LargePrograms : public ::testing::TestWithParam<LargeProgram> {};
 
 TEST_P(LargePrograms, Import) {
   const LargeProgram& expected = GetParam();
@@ -100,13 +100,13 @@ TEST_P(LargePrograms, Import) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LargePrograms,
-                         testing::Values(LargeProgram{"gpt2-124m-fsdp4", 447, 446, "x=4"},
-                                         LargeProgram{"gpt2-xl-dp1", 1743, 1742, "x=1"},
-                                         LargeProgram{"gpt2-xl-fsdp2", 1743, 1742, "x=2"},
-                                         LargeProgram{"gpt2-xl-fsdp2-scan", 51, 50, "x=2"},
-                                         LargeProgram{"gpt3-175b-fsdp64", 3471, 3470, "x=64"},
-                                         LargeProgram{"llama-7b-dp1-fwdbwd", 229, 228, "x=1"},
-                                         LargeProgram{"llama-7b-fsdp2", 684, 683, "x=2"}),
+                         ::testing::Values(LargeProgram{"gpt2-124m-fsdp4", 447, 446, "x=4"},
+                                           LargeProgram{"gpt2-xl-dp1", 1743, 1742, "x=1"},
+                                           LargeProgram{"gpt2-xl-fsdp2", 1743, 1742, "x=2"},
+                                           LargeProgram{"gpt2-xl-fsdp2-scan", 51, 50, "x=2"},
+                                           LargeProgram{"gpt3-175b-fsdp64", 3471, 3470, "x=64"},
+                                           LargeProgram{"llama-7b-dp1-fwdbwd", 229, 228, "x=1"},
+                                           LargeProgram{"llama-7b-fsdp2", 684, 683, "x=2"}),
                          [](const auto& info) {
                            std::string name = info.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/frontends/hlo_text.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 namespace {
@@ -45,13 +46,8 @@ hlo::HloSnapshot snapshot() {
   return proto;
 }
 
-std::string error_of(const hlo::HloSnapshot& proto) {
-  try {
-    read_recorded_run(proto.SerializeAsString(), "s.pb");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+std::string recorded_run_error(const hlo::HloSnapshot& proto) {
+  return testing::error_of([&] { read_recorded_run(proto.SerializeAsString(), "s.pb"); });
 }
 
 TEST(RecordedRun, TuplesAreTakenApart) {
@@ -99,14 +95,14 @@ TEST(RecordedRun, OtherFilesHaveNone) {
 TEST(RecordedRun, DamagedValuesAreRefused) {
   hlo::HloSnapshot proto = snapshot();
   proto.mutable_arguments(0)->add_f32s(9);
-  EXPECT_TRUE(error_of(proto).starts_with(
+  EXPECT_TRUE(recorded_run_error(proto).starts_with(
       "s.pb: recorded argument 0: the constant holds 12 bytes of elements, expected 8"))
-      << error_of(proto);
+      << recorded_run_error(proto);
   proto = snapshot();
   proto.mutable_result()->mutable_tuple_literals()->RemoveLast();
-  EXPECT_TRUE(
-      error_of(proto).starts_with("s.pb: recorded result: the tuple holds 1 values, expected 2"))
-      << error_of(proto);
+  EXPECT_TRUE(recorded_run_error(proto).starts_with(
+      "s.pb: recorded result: the tuple holds 1 values, expected 2"))
+      << recorded_run_error(proto);
 }
 
 }  // namespace

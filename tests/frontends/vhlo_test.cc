@@ -11,13 +11,14 @@
 #include "ir/compare.h"
 #include "support/error.h"
 #include "tests/differential/random.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kData = fs::path(SPMD_SOURCE_DIR) / "tests/data/vhlo";
+const fs::path kVhlo = fs::path(SPMD_SOURCE_DIR) / "tests/data/vhlo";
 
 std::string read_bytes(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -27,17 +28,12 @@ std::string read_bytes(const fs::path& path) {
   return bytes.str();
 }
 
-std::string error_of(const std::string& bytes) {
-  try {
-    import_bytes(bytes, "model");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+std::string bytecode_error(const std::string& bytes) {
+  return testing::error_of([&] { import_bytes(bytes, "model"); });
 }
 
 // Text without a location has its line, bytecode the file.
-void forget_lines(Module& module) {
+void forget_files(Module& module) {
   for (const auto& fn : module.functions()) {
     walk(*fn, [&](OpId id) {
       LocationRef& location = fn->op(id).location;
@@ -49,8 +45,8 @@ void forget_lines(Module& module) {
 void expect_same(const fs::path& text_file, const fs::path& bytecode_file) {
   Module text = import_file(text_file.string());
   Module bytecode = import_file(bytecode_file.string());
-  forget_lines(text);
-  forget_lines(bytecode);
+  forget_files(text);
+  forget_files(bytecode);
   EXPECT_EQ(first_difference(text, bytecode, {.locations = true}), std::nullopt)
       << bytecode_file.filename();
 }
@@ -63,7 +59,7 @@ std::string program_of(const fs::path& bytecode) {
 
 std::vector<fs::path> files_with(const std::string& extension) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(kData)) {
+  for (const auto& entry : fs::directory_iterator(kVhlo)) {
     if (entry.path().extension() == extension) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -76,7 +72,7 @@ TEST(Vhlo, EveryVersionHoldsWhatTheTextSays) {
     const std::string program = program_of(file);
     if (program == "later_operations") continue;
     programs.insert(program);
-    expect_same(kData / (program + ".mlir"), file);
+    expect_same(kVhlo / (program + ".mlir"), file);
   }
   EXPECT_EQ(programs, (std::set<std::string>{"batched_indexing", "collectives", "constants",
                                              "control_flow", "digits_mlp", "elementwise",
@@ -84,22 +80,22 @@ TEST(Vhlo, EveryVersionHoldsWhatTheTextSays) {
 }
 
 TEST(Vhlo, JaxExportHoldsWhatItsTextSays) {
-  expect_same(kData / "train_step.mlir", kData / "train_step.jaxexport");
-  expect_same(kData / "with_derivative.mlir", kData / "with_derivative.jaxexport");
-  const Module step = import_file((kData / "train_step.jaxexport").string());
+  expect_same(kVhlo / "train_step.mlir", kVhlo / "train_step.jaxexport");
+  expect_same(kVhlo / "with_derivative.mlir", kVhlo / "with_derivative.jaxexport");
+  const Module step = import_file((kVhlo / "train_step.jaxexport").string());
   EXPECT_EQ(step.main().argument_info[0].name, "w");
   EXPECT_EQ(step.main().argument_info[0].aliased_result, 0);
 }
 
 TEST(Vhlo, SizesLeftOpenAreRefused) {
-  const std::string error = error_of(read_bytes(kData / "symbolic_size.jaxexport"));
+  const std::string error = bytecode_error(read_bytes(kVhlo / "symbolic_size.jaxexport"));
   EXPECT_NE(error.find("the size of a dimension of argument 0"), error.npos) << error;
   EXPECT_NE(error.find("without symbolic dimensions"), error.npos) << error;
   EXPECT_NE(error.find("versions 0.9.0 to 1.22.0 are read"), error.npos) << error;
 }
 
 TEST(Vhlo, UnsupportedOperationsAreListedTogether) {
-  const std::string error = error_of(read_bytes(kData / "later_operations.1.22.0.mlirbc"));
+  const std::string error = bytecode_error(read_bytes(kVhlo / "later_operations.1.22.0.mlirbc"));
   EXPECT_EQ(error.rfind("model: ", 0), 0u) << error;
   EXPECT_NE(error.find("operations are not supported:\n  vhlo."), error.npos) << error;
   for (const char* name : {"vhlo.infeed_v1: 1 time, byte ", "vhlo.recv_v2: 1 time, byte ",
@@ -110,15 +106,15 @@ TEST(Vhlo, UnsupportedOperationsAreListedTogether) {
 
 TEST(Vhlo, OtherBytecodeIsRefused) {
   using namespace std::string_literals;
-  EXPECT_NE(error_of("ML\xefR\x13StableHLO_v9.0.0\0"s).find("the bytecode has version 9"),
+  EXPECT_NE(bytecode_error("ML\xefR\x13StableHLO_v9.0.0\0"s).find("the bytecode has version 9"),
             std::string::npos);
-  EXPECT_NE(error_of("ML\xefR\x0dStableHLO_v1.0.0\0"s).find("without its section 0"),
+  EXPECT_NE(bytecode_error("ML\xefR\x0dStableHLO_v1.0.0\0"s).find("without its section 0"),
             std::string::npos);
-  std::string other = read_bytes(kData / "control_flow.1.22.0.mlirbc");
+  std::string other = read_bytes(kVhlo / "control_flow.1.22.0.mlirbc");
   for (size_t at = other.find("\0vhlo\0"s); at != other.npos; at = other.find("\0vhlo\0"s)) {
     other.replace(at + 1, 4, "func");
   }
-  const std::string error = error_of(other);
+  const std::string error = bytecode_error(other);
   EXPECT_NE(error.find("the bytecode holds the dialects builtin, func, expected vhlo"), error.npos)
       << error;
   EXPECT_NE(error.find("stablehlo-translate --serialize"), error.npos) << error;
@@ -128,11 +124,11 @@ TEST(Vhlo, OtherBytecodeIsRefused) {
 TEST(Vhlo, EveryTruncationIsRefused) {
   for (const char* name : {"tensors.0.9.0.mlirbc", "shardings.0.14.0.mlirbc",
                            "shardings.1.22.0.mlirbc", "train_step.jaxexport"}) {
-    const std::string whole = read_bytes(kData / name);
+    const std::string whole = read_bytes(kVhlo / name);
     for (size_t size = 0; size < whole.size(); ++size) {
-      const std::string error = error_of(whole.substr(0, size));
+      const std::string error = bytecode_error(whole.substr(0, size));
       // What follows the program in a jax.export file is not read.
-      if (error.empty() && fs::path(name).extension() == ".jaxexport") continue;
+      if (error == "no error" && fs::path(name).extension() == ".jaxexport") continue;
       ASSERT_EQ(error.rfind("model", 0), 0u) << name << " cut to " << size << ": " << error;
     }
   }
@@ -143,7 +139,7 @@ TEST(Vhlo, DamagedFilesAreReadOrRefused) {
   for (const char* name :
        {"tensors.1.22.0.mlirbc", "control_flow.0.12.0.mlirbc", "shardings.1.22.0.mlirbc",
         "mesh_groups.1.22.0.mlirbc", "collectives.0.9.0.mlirbc", "train_step.jaxexport"}) {
-    const std::string whole = read_bytes(kData / name);
+    const std::string whole = read_bytes(kVhlo / name);
     for (int i = 0; i < 1000; ++i) {
       std::string damaged = whole;
       for (int64_t flips = random.pick(1, 4); flips > 0; --flips) {

@@ -1,5 +1,6 @@
 #include "support/error.h"
 #include "tests/ir/eval_testing.h"
+#include "tests/support/error_of.h"
 
 namespace spmd::testing {
 namespace {
@@ -39,15 +40,6 @@ CollectiveGroups along(std::vector<int> axes) {
   CollectiveGroups groups;
   for (int axis : axes) groups.axes.push_back({axis, 1, 0});
   return groups;
-}
-
-std::string message_of(auto&& run) {
-  try {
-    run();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(EvalCollective, AllReduceAlongAxes) {
@@ -146,11 +138,11 @@ TEST(EvalCollective, CollectivePermute) {
   EXPECT_EQ(permuted({{}, {{0, 3}, {3, 1}}}), (ByRank{{0, 0}, {30, 31}, {0, 0}, {0, 1}}));
   // Along x, in both groups.
   EXPECT_EQ(permuted({{{0, 1, 0}}, {{0, 1}}}), (ByRank{{0, 0}, {0, 0}, {0, 1}, {10, 11}}));
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(error_of([&] {
               permuted({{}, {{0, 1}, {2, 1}}});
             }).find("two pairs"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { permuted({{}, {{0, 4}}}); }).find("no device 4"), std::string::npos);
+  EXPECT_NE(error_of([&] { permuted({{}, {{0, 4}}}); }).find("no device 4"), std::string::npos);
 }
 
 TEST(EvalCollective, AxisIndexAndPartitionId) {
@@ -177,7 +169,7 @@ TEST(EvalCollective, RanksMustAgreeOnPredicates) {
       return std::vector<ValueId>{b.scalar(DType::kF32, i)};
     });
   }
-  const std::string message = message_of([&] { run_on(p, p.fn.op(op).results[0]); });
+  const std::string message = error_of([&] { run_on(p, p.fn.op(op).results[0]); });
   EXPECT_NE(message.find("stablehlo.if"), std::string::npos) << message;
   EXPECT_NE(message.find("1 on rank 0 but 0 on rank 1"), std::string::npos) << message;
 }
@@ -186,7 +178,7 @@ TEST(EvalCollective, CollectiveOnGlobalValuesIsAnError) {
   Program p;
   p.module.mesh = Mesh({{"x", 2}});
   const ValueId sum = all_reduce(p, p.argument(f32({2}, {0, 0})), along({0}), OpCode::kAdd);
-  EXPECT_NE(message_of([&] { p.run({sum}); }).find("axis \"x\""), std::string::npos);
+  EXPECT_NE(error_of([&] { p.run({sum}); }).find("axis \"x\""), std::string::npos);
 }
 
 TEST(EvalCollective, ConstraintsChangeNothing) {
@@ -238,7 +230,7 @@ TEST(EvalCollective, ManualComputationOverAllAxes) {
 }
 
 TEST(EvalCollective, ManualComputationNeedsSizesThatDivide) {
-  EXPECT_NE(message_of([] { Manual(5).run(); }).find("2 equal parts"), std::string::npos);
+  EXPECT_NE(error_of([] { Manual(5).run(); }).find("2 equal parts"), std::string::npos);
 }
 
 // Equal inputs stay one literal, so a partitioned program costs no more than its differing parts.

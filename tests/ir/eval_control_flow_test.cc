@@ -1,5 +1,6 @@
 #include "support/error.h"
 #include "tests/ir/eval_testing.h"
+#include "tests/support/error_of.h"
 
 namespace spmd::testing {
 namespace {
@@ -8,15 +9,6 @@ using Doubles = std::vector<double>;
 
 const TensorType kIndex{DType::kS32, {}};
 const TensorType kScalar{DType::kF32, {}};
-
-std::string message_of(auto&& run) {
-  try {
-    run();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Sums 0 + 1 + ... + n-1 and stacks the partial sums with dynamic_update_slice.
 TEST(EvalControlFlow, WhileCarriesAndStacks) {
@@ -111,7 +103,7 @@ TEST(EvalControlFlow, RecursionIsAnError) {
   inner.return_op(forever.op(self).results);
   const OpId call =
       p.b.create(OpCode::kCall, {p.argument(f32({}, {0}))}, {kScalar}, CallAttrs{index});
-  EXPECT_NE(message_of([&] { p.run(p.fn.op(call).results); }).find("@forever"), std::string::npos);
+  EXPECT_NE(error_of([&] { p.run(p.fn.op(call).results); }).find("@forever"), std::string::npos);
 }
 
 TEST(EvalControlFlow, CustomCalls) {
@@ -121,16 +113,16 @@ TEST(EvalControlFlow, CustomCalls) {
     return apply_to(OpCode::kCustomCall, {f32({}, {5})}, kScalar, attrs).as_double(0);
   };
   EXPECT_EQ(called("Sharding"), 5);
-  EXPECT_NE(message_of([&] { called("lapack_sgetrf"); }).find("\"lapack_sgetrf\""),
+  EXPECT_NE(error_of([&] { called("lapack_sgetrf"); }).find("\"lapack_sgetrf\""),
             std::string::npos);
 }
 
 TEST(EvalControlFlow, ArgumentsMustMatch) {
   Program p;
   p.returns({p.argument(f32({2}, {1, 2}))});
-  EXPECT_NE(message_of([&] { evaluate(p.module, {}); }).find("0 arguments"), std::string::npos);
+  EXPECT_NE(error_of([&] { evaluate(p.module, {}); }).find("0 arguments"), std::string::npos);
   const std::vector<Literal> wrong{f32({3}, {1, 2, 3})};
-  EXPECT_NE(message_of([&] { evaluate(p.module, wrong); }).find("argument 0 is tensor<3xf32>"),
+  EXPECT_NE(error_of([&] { evaluate(p.module, wrong); }).find("argument 0 is tensor<3xf32>"),
             std::string::npos);
 }
 

@@ -5,14 +5,6 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-Literal counting(Dims shape) {
-  Literal result({DType::kF32, std::move(shape)});
-  for (int64_t i = 0; i < result.type().num_elements(); ++i) {
-    result.mutable_as<float>()[i] = static_cast<float>(i);
-  }
-  return result;
-}
-
 TEST(EvalIndexing, DynamicSliceClampsItsStart) {
   const auto sliced = [](int32_t start) {
     return doubles(

@@ -6,14 +6,6 @@ namespace {
 using Doubles = std::vector<double>;
 using Ints = std::vector<int64_t>;
 
-Literal counting(Dims shape) {
-  Literal result({DType::kF32, std::move(shape)});
-  for (int64_t i = 0; i < result.type().num_elements(); ++i) {
-    result.mutable_as<float>()[i] = static_cast<float>(i);
-  }
-  return result;
-}
-
 TEST(EvalShape, BroadcastInDim) {
   const Literal row = f32({3}, {1, 2, 3});
   EXPECT_EQ(doubles(apply_to(OpCode::kBroadcastInDim, {row}, {DType::kF32, {2, 3}},

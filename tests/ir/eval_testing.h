@@ -26,6 +26,14 @@ inline Literal s64(Dims shape, const std::vector<int64_t>& values) {
 inline Literal boolean(Dims shape, const std::vector<uint8_t>& values) {
   return Literal::of<uint8_t>({DType::kBool, std::move(shape)}, values);
 }
+// 0, 1, 2, ... in row-major order.
+inline Literal counting(Dims shape) {
+  Literal result({DType::kF32, std::move(shape)});
+  for (int64_t i = 0; i < result.type().num_elements(); ++i) {
+    result.mutable_as<float>()[i] = static_cast<float>(i);
+  }
+  return result;
+}
 // Numbers of any type, each exact in it.
 inline Literal numbers(DType dtype, const std::vector<double>& values) {
   Literal result({dtype, {static_cast<int64_t>(values.size())}});

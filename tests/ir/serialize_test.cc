@@ -23,7 +23,7 @@ std::string changed(const std::function<void(ir::Module&)>& change) {
   return message.SerializeAsString();
 }
 
-std::string error_in(const std::string& bytes) {
+std::string proto_error(const std::string& bytes) {
   return error_of([&] { deserialize(bytes, "m.pb"); });
 }
 
@@ -31,7 +31,7 @@ TEST(Serialize, IsRecognised) {
   EXPECT_TRUE(is_serialized_module(sample()));
   EXPECT_FALSE(is_serialized_module("module @m {}"));
   EXPECT_FALSE(is_serialized_module(""));
-  EXPECT_EQ(error_in("nonsense"),
+  EXPECT_EQ(proto_error("nonsense"),
             "m.pb: not an spmd module\n  expected a file that spmd-opt has written");
 }
 
@@ -49,26 +49,26 @@ TEST(Serialize, KeepsSplatsAndSharing) {
 
 TEST(Serialize, OtherVersionsAreRefusedByNumber) {
   EXPECT_EQ(
-      error_in(changed([](ir::Module& m) {
+      proto_error(changed([](ir::Module& m) {
         m.set_version(9);
         m.set_reader_version(7);
       })),
       "m.pb: a module of version 9 that needs a reader of version 7 or newer, this spmd reads "
       "versions 1 to 1\n  update spmd, or export the program again with this one");
-  EXPECT_EQ(error_in(changed([](ir::Module& m) { m.set_version(0); })),
+  EXPECT_EQ(proto_error(changed([](ir::Module& m) { m.set_version(0); })),
             "m.pb: a module of version 0, this spmd reads versions 1 to 1\n  export the program "
             "again with this spmd");
   // A newer writer whose files old readers understand.
   deserialize(changed([](ir::Module& m) { m.set_version(2); }), "m.pb");
   // The header decides even when nothing after it can be decoded.
   EXPECT_EQ(
-      error_in(changed([](ir::Module& m) {
-                 m.Clear();
-                 m.set_magic(0x4d4d5053);
-                 m.set_version(9);
-                 m.set_reader_version(9);
-               }) +
-               "\xff\xff\xff"),
+      proto_error(changed([](ir::Module& m) {
+                    m.Clear();
+                    m.set_magic(0x4d4d5053);
+                    m.set_version(9);
+                    m.set_reader_version(9);
+                  }) +
+                  "\xff\xff\xff"),
       "m.pb: a module of version 9 that needs a reader of version 9 or newer, this spmd reads "
       "versions 1 to 1\n  update spmd, or export the program again with this one");
 }
@@ -97,7 +97,7 @@ TEST(Serialize, DamageIsFound) {
        "chlo.next_after: only stands in programs that are read as StableHLO, HLO or ONNX"},
   };
   for (const auto& [change, expected] : cases) {
-    const std::string message = error_in(changed(change));
+    const std::string message = proto_error(changed(change));
     EXPECT_NE(message.find(expected), std::string::npos) << message;
   }
 }

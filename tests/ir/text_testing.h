@@ -12,6 +12,7 @@
 #include "ir/serialize.h"
 #include "ir/text.h"
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd::testing {
 
@@ -24,16 +25,6 @@ inline std::string main_text(const std::string& signature, const std::string& bo
 }
 
 // What a UserError says; anything else fails the test.
-inline std::string error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "expected an error";
-  return "";
-}
-
 // Text to text and through the proto, locations included.
 inline void expect_round_trips(const Module& module) {
   CompareOptions with_locations;

@@ -96,7 +96,7 @@ TEST(VerifyControlFlow, Calls) {
             "func.call: does not match the signature of @f: 2 results, expected 1");
 }
 
-const VerifierRow kRows[] = {
+const VerifierRow kControlFlowRows[] = {
     {"%a: tensor<4xf32>, %b: tensor<2xf32>",
      "%0:2 = \"stablehlo.custom_call\"(%a, %b) <{call_target_name = \"Sharding\"}> : "
      "(tensor<4xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<4xf32>)",
@@ -109,7 +109,7 @@ const VerifierRow kRows[] = {
      "stablehlo.return: is not the last op of its block"},
 };
 
-TEST(VerifyControlFlow, Rows) { check_rows(kRows); }
+TEST(VerifyControlFlow, Rows) { check_rows(kControlFlowRows); }
 
 // Of the function as a whole.
 TEST(VerifyFunction, AliasesAndGlobalShapes) {

@@ -78,7 +78,7 @@ TEST(VerifyElementwise, ElementTypesOfBinaryOps) {
   }
 }
 
-const VerifierRow kRows[] = {
+const VerifierRow kElementwiseRows[] = {
     {"%a: tensor<4xi1>", "%0 = stablehlo.add %a, %a : tensor<4xi1>", ""},
     {"%a: tensor<4xi1>", "%0 = stablehlo.maximum %a, %a : tensor<4xi1>", ""},
     {"%a: tensor<4xui8>", "%0 = stablehlo.negate %a : tensor<4xui8>", ""},
@@ -152,7 +152,7 @@ const VerifierRow kRows[] = {
      "stablehlo.reduce_precision: operand 0 is tensor<4xi32>, expected floats"},
 };
 
-TEST(VerifyElementwise, Rows) { check_rows(kRows); }
+TEST(VerifyElementwise, Rows) { check_rows(kElementwiseRows); }
 
 }  // namespace
 }  // namespace spmd::testing

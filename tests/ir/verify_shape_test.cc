@@ -33,7 +33,7 @@ const VerifierRow kBitcasts[] = {
 
 TEST(VerifyShape, Bitcasts) { check_rows(kBitcasts); }
 
-const VerifierRow kRows[] = {
+const VerifierRow kShapeRows[] = {
     // broadcast_in_dim
     {"%a: tensor<4xf32>",
      "%0 = stablehlo.broadcast_in_dim %a, dims = [2] : (tensor<4xf32>) -> tensor<2x4xf32>",
@@ -124,7 +124,7 @@ const VerifierRow kRows[] = {
      "stablehlo.transpose: the permutation has not one entry per dimension"},
 };
 
-TEST(VerifyShape, Rows) { check_rows(kRows); }
+TEST(VerifyShape, Rows) { check_rows(kShapeRows); }
 
 TEST(VerifyShape, SizesMustBeKnown) {
   EXPECT_EQ(rejection(main_text("(%a: tensor<?xf32>)", "    return")),

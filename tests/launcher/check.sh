@@ -9,6 +9,15 @@ expect_success
 says 'data=4, 4 ranks'
 says 'all_reduce'
 says 'tensor<8x4xf32>'
+# w is whole on 4 ranks: 32 bytes, of which a quarter would be enough; x and y are cut.
+says 'arguments: 80 bytes a rank, 24 of them beyond an equal share'
+says 'params'
+# What the all-reduce is for, and where x has its sharding from.
+says 'parts of stablehlo.dot_general at model.mlir:13, for stablehlo.multiply at model.mlir:16 (operand 0)'
+run check model.mlir --verbose
+expect_success
+says 'values as propagation placed them'
+says 'y, through stablehlo.subtract at model.mlir:12'
 run check model.mlir --mesh data=8 --json
 expect_success
 says '"ranks": 8'

@@ -4,6 +4,7 @@
 
 #include "launcher/exit_codes.h"
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 namespace {
@@ -24,12 +25,7 @@ std::string mistake(const std::vector<const char*>& words) {
 std::string refused_setting(const std::string& setting) {
   CommandLine line;
   line.settings = {setting};
-  try {
-    resolve_config(line);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::error_of([&] { resolve_config(line); });
 }
 
 constexpr const char* kHelp = "\n  see spmd-run --help\n";

@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 namespace {
 
-std::string error_of(const std::string& yaml) {
-  try {
-    parse_run_config(yaml, "run.yaml");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+std::string config_error(const std::string& yaml) {
+  return testing::error_of([&] { parse_run_config(yaml, "run.yaml"); });
 }
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
@@ -77,28 +73,29 @@ TEST(Config, FlagsWin) {
 }
 
 TEST(Config, UnknownKeys) {
-  const std::string top = error_of("mesh: {axes: {x: 2}}\nshardings: {}\n");
+  const std::string top = config_error("mesh: {axes: {x: 2}}\nshardings: {}\n");
   EXPECT_HAS(top, "run.yaml:2: unknown key \"shardings\"");
   EXPECT_HAS(top, "did you mean \"sharding\"?");
-  EXPECT_HAS(error_of("train:\n  step: 3\n"), "run.yaml:2: unknown key \"train.step\"");
-  EXPECT_HAS(error_of("log: {evry: 3}\n"), "did you mean \"every\"?");
-  EXPECT_HAS(error_of("sharding:\n  rules:\n  - {mach: a, spec: []}\n"), "did you mean \"match\"?");
+  EXPECT_HAS(config_error("train:\n  step: 3\n"), "run.yaml:2: unknown key \"train.step\"");
+  EXPECT_HAS(config_error("log: {evry: 3}\n"), "did you mean \"every\"?");
+  EXPECT_HAS(config_error("sharding:\n  rules:\n  - {mach: a, spec: []}\n"),
+             "did you mean \"match\"?");
 }
 
 TEST(Config, MalformedValues) {
-  EXPECT_HAS(error_of("train: {steps: many}"), "train.steps is \"many\", expected an integer");
-  EXPECT_HAS(error_of("train: {steps: 0}"), "train.steps is 0, expected at least 1");
-  EXPECT_HAS(error_of("train: 3"), "train is a value, expected a map");
-  EXPECT_HAS(error_of("out: [a]"), "out is a list, expected a text");
-  EXPECT_HAS(error_of("out: ''"), "out is empty");
-  EXPECT_HAS(error_of("steps: [1"), "run.yaml:1:");
-  EXPECT_HAS(error_of("out: a\nout: b\n"), "run.yaml:2: key \"out\" occurs twice");
-  EXPECT_HAS(error_of("data: {path: a}\nbatches: b\n"), "both data and batches");
-  EXPECT_HAS(error_of("log: {progress: maybe}"), "expected auto, on or off");
-  EXPECT_HAS(error_of("mesh: {axes: {x: -1, y: -1}}"), "more than one axis has size -1");
-  EXPECT_HAS(error_of("mesh: {axes: {x: 0}}"), "axis \"x\" has size 0");
-  EXPECT_HAS(error_of("mesh: {axes: {x: 2}, order: [y]}"), "mesh.order names \"y\"");
-  EXPECT_HAS(error_of("- a"), "the document is a list, expected a map");
+  EXPECT_HAS(config_error("train: {steps: many}"), "train.steps is \"many\", expected an integer");
+  EXPECT_HAS(config_error("train: {steps: 0}"), "train.steps is 0, expected at least 1");
+  EXPECT_HAS(config_error("train: 3"), "train is a value, expected a map");
+  EXPECT_HAS(config_error("out: [a]"), "out is a list, expected a text");
+  EXPECT_HAS(config_error("out: ''"), "out is empty");
+  EXPECT_HAS(config_error("steps: [1"), "run.yaml:1:");
+  EXPECT_HAS(config_error("out: a\nout: b\n"), "run.yaml:2: key \"out\" occurs twice");
+  EXPECT_HAS(config_error("data: {path: a}\nbatches: b\n"), "both data and batches");
+  EXPECT_HAS(config_error("log: {progress: maybe}"), "expected auto, on or off");
+  EXPECT_HAS(config_error("mesh: {axes: {x: -1, y: -1}}"), "more than one axis has size -1");
+  EXPECT_HAS(config_error("mesh: {axes: {x: 0}}"), "axis \"x\" has size 0");
+  EXPECT_HAS(config_error("mesh: {axes: {x: 2}, order: [y]}"), "mesh.order names \"y\"");
+  EXPECT_HAS(config_error("- a"), "the document is a list, expected a map");
 }
 
 TEST(Config, MissingFile) {

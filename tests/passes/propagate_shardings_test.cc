@@ -64,5 +64,37 @@ TEST(PropagateShardings, WithoutMeshAxesNothingIsPlaced) {
   EXPECT_FALSE(testing::apply(propagate_shardings_pass(), module));
 }
 
+// x is annotated, w's axes come back through the dot, the result asks for nothing.
+TEST(PropagateShardings, SaysWhereAxesCameFrom) {
+  Module module = parse_stablehlo(R"(module @m {
+  sdy.mesh @mesh = <["a"=2]>
+  func.func public @main(
+      %arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"a"}]>} loc("x"),
+      %arg1: tensor<4x2xf32> loc("w"), %arg2: tensor<2xf32> loc("b")) -> tensor<8x2xf32> {
+    %0 = stablehlo.negate %arg1 : tensor<4x2xf32>
+    %1 = stablehlo.dot_general %arg0, %0, contracting_dims = [1] x [0]
+        : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+    return %1 : tensor<8x2xf32>
+  }
+}
+)",
+                                  "m.mlir");
+  PassContext context;
+  context.options.trace_shardings = true;
+  propagate_shardings_pass().run(module, context);
+  std::vector<std::string> lines;
+  for (const PlacedValue& value : context.placements) {
+    lines.push_back(value.place + " " + value.sharding + " " + value.origin);
+  }
+  const std::vector<std::string> expected = {
+      R"(x [{}, {"a"}] x)",
+      R"(w [{"a"}, {}] x, through stablehlo.negate at m.mlir:6)",
+      R"(b [{}] )",
+      R"(stablehlo.negate at m.mlir:6 [{"a"}, {}] x, through stablehlo.dot_general at m.mlir:7)",
+      R"(stablehlo.dot_general at m.mlir:7 [{}, {}] )",
+  };
+  EXPECT_EQ(lines, expected);
+}
+
 }  // namespace
 }  // namespace spmd

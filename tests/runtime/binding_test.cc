@@ -3,19 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 namespace {
 
 using Names = std::vector<std::string>;
 
-std::string error_of(const Names& arguments, const Names& tensors) {
-  try {
-    bind_names(arguments, tensors, "s.safetensors");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+std::string binding_error(const Names& arguments, const Names& tensors) {
+  return testing::error_of([&] { bind_names(arguments, tensors, "s.safetensors"); });
 }
 
 TEST(Binding, AgreesOnTheLongestSuffix) {
@@ -63,10 +59,10 @@ TEST(Binding, UnnamedArgumentsTakeWhatFitsThemAlone) {
 }
 
 TEST(Binding, AmbiguityListsTheCandidates) {
-  EXPECT_EQ(error_of({"result.w"}, {"a.w", "b.w"}),
+  EXPECT_EQ(binding_error({"result.w"}, {"a.w", "b.w"}),
             "s.safetensors: several tensors may be argument result.w: a.w, b.w\n"
             "  name the tensors so that one of them ends like the argument");
-  EXPECT_EQ(error_of({"a.w", "b.w"}, {"w"}),
+  EXPECT_EQ(binding_error({"a.w", "b.w"}, {"w"}),
             "s.safetensors: tensor w may be several arguments: a.w, b.w\n"
             "  name it so that it ends like one of them only");
 }

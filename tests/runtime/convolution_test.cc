@@ -35,10 +35,6 @@ const Case kCases[] = {
     {1, 1, 1, {4}, {1}, {1}, {1}, {1}, {-4}, {3}, {}},
 };
 
-void set(google::protobuf::RepeatedField<int64_t>* field, const Dims& values) {
-  field->Assign(values.begin(), values.end());
-}
-
 plan::Step conv_step(const Case& c, const plan::View& in, const plan::View& kernel,
                      const plan::View& out) {
   plan::Step step;
@@ -47,12 +43,12 @@ plan::Step conv_step(const Case& c, const plan::View& in, const plan::View& kern
   *conv->mutable_kernel() = kernel;
   *conv->mutable_out() = out;
   plan::Window* w = conv->mutable_window();
-  set(w->mutable_size(), c.kernel);
-  set(w->mutable_stride(), c.stride);
-  set(w->mutable_base_dilation(), c.base);
-  set(w->mutable_window_dilation(), c.dilation);
-  set(w->mutable_pad_low(), c.low);
-  set(w->mutable_pad_high(), c.high);
+  assign(w->mutable_size(), c.kernel);
+  assign(w->mutable_stride(), c.stride);
+  assign(w->mutable_base_dilation(), c.base);
+  assign(w->mutable_window_dilation(), c.dilation);
+  assign(w->mutable_pad_low(), c.low);
+  assign(w->mutable_pad_high(), c.high);
   for (bool reversal : c.reversal) w->add_reversal(reversal);
   conv->set_feature_groups(c.feature_groups);
   conv->set_batch_groups(c.batch_groups);

@@ -56,10 +56,6 @@ TEST(DynamicUpdateSlice, CopiesTheRestUnlessInPlace) {
   }
 }
 
-void set(google::protobuf::RepeatedField<int64_t>* field, const Dims& values) {
-  field->Assign(values.begin(), values.end());
-}
-
 TEST(Gather, RowsOfATable) {
   KernelBench bench(2);
   const auto draw = [&] { return bench.uniform(); };
@@ -72,11 +68,11 @@ TEST(Gather, RowsOfATable) {
   *gather->mutable_operand() = table;
   *gather->mutable_indices() = ids;
   *gather->mutable_out() = out;
-  set(gather->mutable_offset_dims(), {2});
-  set(gather->mutable_collapsed_slice_dims(), {0});
-  set(gather->mutable_start_index_map(), {0});
+  assign(gather->mutable_offset_dims(), {2});
+  assign(gather->mutable_collapsed_slice_dims(), {0});
+  assign(gather->mutable_start_index_map(), {0});
   gather->set_index_vector_dim(2);
-  set(gather->mutable_slice_sizes(), {1, 6});
+  assign(gather->mutable_slice_sizes(), {1, 6});
   bench.run(step);
   for_each_index({2, 3, 6}, [&](const Dims& i) {
     const int64_t row = std::clamp<int64_t>(bench.at<int32_t>(ids, {i[0], i[1], 0}), 0, 9);
@@ -97,12 +93,12 @@ TEST(Gather, BatchingDimensions) {
   *gather->mutable_operand() = operand;
   *gather->mutable_indices() = ids;
   *gather->mutable_out() = out;
-  set(gather->mutable_collapsed_slice_dims(), {1});
-  set(gather->mutable_operand_batching_dims(), {0});
-  set(gather->mutable_start_indices_batching_dims(), {0});
-  set(gather->mutable_start_index_map(), {1});
+  assign(gather->mutable_collapsed_slice_dims(), {1});
+  assign(gather->mutable_operand_batching_dims(), {0});
+  assign(gather->mutable_start_indices_batching_dims(), {0});
+  assign(gather->mutable_start_index_map(), {1});
   gather->set_index_vector_dim(2);
-  set(gather->mutable_slice_sizes(), {1, 1});
+  assign(gather->mutable_slice_sizes(), {1, 1});
   bench.run(step);
   for_each_index({4, 5}, [&](const Dims& i) {
     ASSERT_EQ(bench.at<float>(out, i), bench.at<float>(operand, {i[0], bench.at<int64_t>(ids, i)}));
@@ -124,9 +120,9 @@ TEST(Scatter, AddsRowsAndSkipsWhatIsOutside) {
     *scatter->mutable_indices() = bench.dense(plan::S32, {6, 1}, rows);
     *scatter->add_updates() = updates;
     *scatter->add_outs() = out;
-    set(scatter->mutable_update_window_dims(), {1});
-    set(scatter->mutable_inserted_window_dims(), {0});
-    set(scatter->mutable_scatter_dims_to_operand_dims(), {0});
+    assign(scatter->mutable_update_window_dims(), {1});
+    assign(scatter->mutable_inserted_window_dims(), {0});
+    assign(scatter->mutable_scatter_dims_to_operand_dims(), {0});
     scatter->set_index_vector_dim(1);
     scatter->set_op(plan::ADD);
     bench.run(step);
@@ -152,8 +148,8 @@ TEST(Scatter, ReplacesInOrder) {
   *scatter->mutable_indices() = bench.dense(plan::S32, {3, 1}, std::vector<int32_t>{2, 3, 5});
   *scatter->add_updates() = updates;
   *scatter->add_outs() = out;
-  set(scatter->mutable_update_window_dims(), {1});
-  set(scatter->mutable_scatter_dims_to_operand_dims(), {0});
+  assign(scatter->mutable_update_window_dims(), {1});
+  assign(scatter->mutable_scatter_dims_to_operand_dims(), {0});
   scatter->set_index_vector_dim(1);
   Scalars s;
   s.input(plan::S32);

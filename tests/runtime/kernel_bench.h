@@ -12,6 +12,10 @@ namespace spmd::cpu {
 
 using Dims = std::vector<int64_t>;
 
+inline void assign(google::protobuf::RepeatedField<int64_t>* field, const Dims& values) {
+  field->Assign(values.begin(), values.end());
+}
+
 inline Dims row_major_strides(const Dims& shape) {
   Dims strides(shape.size());
   int64_t stride = 1;

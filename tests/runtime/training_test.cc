@@ -133,7 +133,7 @@ std::vector<std::byte> bytes_of(const std::vector<float>& values) {
   return bytes;
 }
 
-class Training : public testing::TestWithParam<int> {
+class Training : public ::testing::TestWithParam<int> {
  protected:
   Tensor w_{plan::F32, {2}, bytes_of({1, 2})};
   Tensor x_{
@@ -174,7 +174,7 @@ TEST_P(Training, StepsCarryStateAndAdvanceBatches) {
   std::filesystem::remove(path);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Training, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, Training, ::testing::Values(1, 2, 3, 4));
 
 class TrainingErrors : public Training {
  protected:

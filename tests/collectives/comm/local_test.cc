@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class LocalRanks : public testing::TestWithParam<int> {};
+class LocalRanks : public ::testing::TestWithParam<int> {};
 
 TEST_P(LocalRanks, CollectivesGiveWhatTheyShould) {
   run_local_ranks(GetParam(), {}, [](Communicator& c) {
@@ -24,7 +24,7 @@ TEST_P(LocalRanks, CollectivesGiveWhatTheyShould) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, LocalRanks, testing::Values(1, 2, 3, 4, 5, 8));
+INSTANTIATE_TEST_SUITE_P(Sizes, LocalRanks, ::testing::Values(1, 2, 3, 4, 5, 8));
 
 TEST(Local, FirstFailureEndsAllRanks) {
   std::atomic<int> ended{0};

@@ -5,9 +5,12 @@
 #include <functional>
 
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd::plan {
 namespace {
+
+using testing::error_of;
 
 View make_view(int32_t buffer, std::vector<int64_t> shape, int64_t offset = 0) {
   View view;
@@ -74,15 +77,6 @@ Plan small_plan() {
   return plan;
 }
 
-std::string message(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Plan, RoundTrip) {
   const std::string bytes = serialize_plan(small_plan());
   const Plan read = parse_plan(bytes, "p.plan");
@@ -111,18 +105,19 @@ TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   plan.set_reader_version(8);
   // What follows need not make sense to this reader.
   const std::string bytes = plan.SerializeAsString() + "\xff\xff\xff";
-  EXPECT_EQ(message([&] { parse_plan(bytes, "p.plan"); }),
+  EXPECT_EQ(error_of([&] { parse_plan(bytes, "p.plan"); }),
             "p.plan: a plan of version 9 that needs a reader of version 8 or newer, this spmd "
             "reads versions 1 to 1\n  update spmd, or compile the program again with this one");
 }
 
 TEST(Plan, RefusesForeignAndDamagedBytes) {
-  EXPECT_NE(message([] { parse_plan("", "p"); }).find("p: not an spmd plan"), std::string::npos);
-  EXPECT_NE(message([] { parse_plan("hello world", "p"); }).find("not an spmd plan"),
+  EXPECT_NE(error_of([] { parse_plan("", "p"); }).find("p: not an spmd plan"), std::string::npos);
+  EXPECT_NE(error_of([] { parse_plan("hello world", "p"); }).find("not an spmd plan"),
             std::string::npos);
   const std::string bytes = serialize_plan(small_plan());
   for (size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_NE(message([&] { parse_plan(std::string_view(bytes).substr(0, length), "p"); }), "")
+    EXPECT_NE(error_of([&] { parse_plan(std::string_view(bytes).substr(0, length), "p"); }),
+              "no error")
         << length;
 }
 
@@ -133,7 +128,7 @@ TEST(Plan, DamagedBitsThrowUserErrorsOnly) {
   for (size_t i = 0; i < bytes.size() * 8; ++i) {
     std::string damaged = bytes;
     damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << (i % 8)));
-    message([&] { parse_plan(damaged, "p"); });
+    error_of([&] { parse_plan(damaged, "p"); });
   }
 }
 
@@ -185,7 +180,7 @@ TEST(Plan, VerifierFindsFaults) {
   for (const Fault& fault : faults) {
     Plan plan = small_plan();
     fault.make(plan);
-    const std::string text = message([&] { verify_plan(plan, "p"); });
+    const std::string text = error_of([&] { verify_plan(plan, "p"); });
     EXPECT_NE(text.find(fault.want), std::string::npos) << fault.want << "\n got " << text;
   }
 }

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 namespace {
@@ -29,13 +30,8 @@ Module program(const AxisList& axes) {
   return module;
 }
 
-std::string error_of(Module& module, const std::string& mesh) {
-  try {
-    set_mesh(module, parse_mesh(mesh));
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+std::string remesh_error(Module& module, const std::string& mesh) {
+  return testing::error_of([&] { set_mesh(module, parse_mesh(mesh)); });
 }
 
 TEST(SetMesh, SizesChange) {
@@ -70,7 +66,7 @@ TEST(SetMesh, ModuleWithoutMesh) {
 
 TEST(SetMesh, MissingAxis) {
   Module module = program({{kModel, 1, 0}});
-  const std::string error = error_of(module, "data=4");
+  const std::string error = remesh_error(module, "data=4");
   EXPECT_HAS(error, "--mesh: the mesh data=4 has no axis \"model\"");
   EXPECT_HAS(error, "model.mlir");
   EXPECT_EQ(module.mesh.to_string(), "data=2,model=4");
@@ -78,7 +74,7 @@ TEST(SetMesh, MissingAxis) {
 
 TEST(SetMesh, SubAxes) {
   Module module = program({{kModel, 2, 2}});
-  EXPECT_HAS(error_of(module, "data=2,model=6"),
+  EXPECT_HAS(remesh_error(module, "data=2,model=6"),
              "parameter \"w\": the sub-axis \"model\":(2)2 does not divide the size 6");
   set_mesh(module, parse_mesh("data=2,model=8"));
   Module whole = program({{kModel, 1, 2}});
@@ -100,7 +96,7 @@ TEST(SetMesh, ManualAxesFixTheSize) {
   const BlockId body = fn.add_region(op);
   const ValueId argument = fn.add_block_argument(body, {DType::kF32, {4}});
   Builder(fn, body).return_op({argument});
-  const std::string error = error_of(module, "data=2,model=2");
+  const std::string error = remesh_error(module, "data=2,model=2");
   EXPECT_HAS(error, "ring.py:3");
   EXPECT_HAS(error, "its manual axes fix the size, model=4 in model.mlir, model=2 in --mesh");
   EXPECT_HAS(error, "run it with model=4");

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 namespace {
@@ -36,19 +37,14 @@ std::string table(Module& module, const std::string& yaml) {
   return to_string(apply_rules(module, parse_sharding_rules(yaml, "rules.yaml")), module.mesh);
 }
 
-std::string error_of(const std::string& yaml) {
+std::string rules_error(const std::string& yaml) {
   Module module = transformer();
-  try {
-    table(module, yaml);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
+  return testing::error_of([&] { table(module, yaml); });
 }
 
 TEST(ShardingRules, AxesAreCheckedInRulesThatNothingNeeds) {
-  EXPECT_HAS(error_of("sharding:\n  rules:\n    - {match: '.*', spec: []}\n"
-                      "    - {match: '.*', spec: [modle], default: true}\n"),
+  EXPECT_HAS(rules_error("sharding:\n  rules:\n    - {match: '.*', spec: []}\n"
+                         "    - {match: '.*', spec: [modle], default: true}\n"),
              "has no axis \"modle\"");
 }
 
@@ -125,7 +121,7 @@ TEST(ShardingRules, DropForgetsTheFile) {
 }
 
 TEST(ShardingRules, RuleThatMatchesNothing) {
-  const std::string error = error_of(R"(
+  const std::string error = rules_error(R"(
 sharding:
   rules:
     - {match: 'atn', spec: [data]}
@@ -136,44 +132,45 @@ sharding:
 }
 
 TEST(ShardingRules, RuleBehindAnother) {
-  EXPECT_HAS(error_of("sharding: {rules: [{match: '.*', spec: []}, {match: norm, spec: []}]}"),
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: '.*', spec: []}, {match: norm, spec: []}]}"),
              "rule \"norm\" never holds");
 }
 
 TEST(ShardingRules, ParameterWithoutRule) {
-  const std::string error = error_of("sharding: {rules: [{match: norm, spec: []}]}");
+  const std::string error = rules_error("sharding: {rules: [{match: norm, spec: []}]}");
   EXPECT_HAS(error, "no rule matches parameter \"state['params']['attn']['kernel']\"");
   EXPECT_HAS(error, "default: true");
 }
 
 TEST(ShardingRules, WrongSpecs) {
-  EXPECT_HAS(error_of("sharding: {rules: [{match: norm, spec: [data, model]}, "
-                      "{match: '.*', spec: []}]}"),
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: norm, spec: [data, model]}, "
+                         "{match: '.*', spec: []}]}"),
              "the spec has 2 entries, parameter \"state['params']['norm']['scale']\" "
              "tensor<6xf32> has 1 dimension\n  write one entry for each dimension");
-  const std::string axis = error_of(
+  const std::string axis = rules_error(
       "sharding: {rules: [{match: kernel, spec: [modle]}, "
       "{match: '.*', spec: []}]}");
   EXPECT_HAS(axis, "the mesh data=2,model=4 has no axis \"modle\"");
   EXPECT_HAS(axis, "did you mean \"model\"?");
-  EXPECT_HAS(error_of("sharding: {rules: [{match: kernel, spec: [data, data]}, "
-                      "{match: '.*', spec: []}]}"),
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: kernel, spec: [data, data]}, "
+                         "{match: '.*', spec: []}]}"),
              "used twice in [{\"data\"}, {\"data\"}]\n  use each axis once in a spec");
-  EXPECT_HAS(error_of("sharding: {rules: [{match: 'a(b', spec: []}]}"),
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: 'a(b', spec: []}]}"),
              "rules.yaml:1: \"a(b\" is not a regular expression: a ( or ) without its partner, a ");
-  EXPECT_HAS(error_of("sharding: {rules: [{match: 'a(b', spec: []}]}"),
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: 'a(b', spec: []}]}"),
              "\n  patterns are those of ECMAScript: write \\ before");
-  EXPECT_HAS(error_of("sharding: {rules: [{match: '*', spec: []}]}"),
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: '*', spec: []}]}"),
              "\"*\" is not a regular expression: a ( or ) without its partner, a *, + or ?");
-  EXPECT_HAS(error_of("sharding: {rules: [{match: '[a', spec: []}]}"), "a [ without its ]");
-  EXPECT_HAS(error_of("sharding: {rules: [{match: a}]}"), "the rule has no spec");
-  EXPECT_HAS(error_of("sharding: {rules: [{match: a, spec: data}]}"), "spec is not a list");
-  EXPECT_HAS(error_of("sharding: {constraints: all}"), "expected keep, drop or only");
-  EXPECT_HAS(error_of("sharding: {constraints: only, inputs: {ids: []}}"), "only excludes rules");
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: '[a', spec: []}]}"), "a [ without its ]");
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: a}]}"), "the rule has no spec");
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: a, spec: data}]}"), "spec is not a list");
+  EXPECT_HAS(rules_error("sharding: {constraints: all}"), "expected keep, drop or only");
+  EXPECT_HAS(rules_error("sharding: {constraints: only, inputs: {ids: []}}"),
+             "only excludes rules");
 }
 
 TEST(ShardingRules, Inputs) {
-  const std::string error = error_of("sharding: {inputs: {idz: [data]}}");
+  const std::string error = rules_error("sharding: {inputs: {idz: [data]}}");
   EXPECT_HAS(error, "rules.yaml:1: the program has no input \"idz\"");
   EXPECT_HAS(error, "batch['ids']");
   Module module = program({{"a.ids", {8}}, {"b.ids", {8}}});

@@ -5,9 +5,12 @@
 #include "sharding/spec/hlo_sharding.h"
 #include "sharding/spec/sharding_text.h"
 #include "support/error.h"
+#include "tests/support/error_of.h"
 
 namespace spmd {
 namespace {
+
+using testing::error_of;
 
 Sharding sdy(const std::string& text, const Mesh& mesh) {
   return parse_sdy_sharding(
@@ -18,15 +21,6 @@ Sharding sdy(const std::string& text, const Mesh& mesh) {
 std::string on_mesh(const std::string& hlo, const Mesh& mesh, int64_t rank) {
   const auto sharding = sharding_from_hlo(parse_hlo_sharding(hlo, "test"), mesh, rank);
   return sharding ? sharding->to_string(mesh) : "none";
-}
-
-std::string error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 const Mesh kThreeAxes({{"axis_0", 2}, {"axis_1", 4}, {"axis_2", 4}});
