@@ -58,13 +58,14 @@ class Session {
 
   // Whatever can be wrong is found here, before the first step.
   void prepare() {
+    const bool has_parameters = read_parameters_on_root();
     together(communicator_, kFileError, [&] {
       with_remedy("express the program without it, on the CPU",
                   [&] { executor_.emplace(job_.plan, communicator_); });
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
       if (takes_recorded()) recorded_ = RecordedValues::read(line_.model, job_.plan);
-      parameters_ = ModelParameters::read(line_.model);
+      if (!is_root() && has_parameters) parameters_ = ModelParameters::read(line_.model);
       inputs_.emplace(
           job_.plan, job_.config, line_.random_init, recorded_ ? &*recorded_ : nullptr,
           parameters_ ? parameters_->values_for(job_.plan) : std::vector<InitialValue>());
@@ -87,6 +88,14 @@ class Session {
       tolerances_ = read_tolerances(line_.tolerances);
     });
     history_.resize(metrics_.size());
+  }
+
+  // Whether the model's file holds values. It need only be there for other ranks when it does.
+  bool read_parameters_on_root() {
+    on_root(communicator_, kFileError, [&] { parameters_ = ModelParameters::read(line_.model); });
+    std::string answer = parameters_ ? "yes" : "no";
+    communicator_.broadcast(answer, 0, "whether the model holds parameters");
+    return answer == "yes";
   }
 
   // What the program's file records is used where the user says nothing else.
