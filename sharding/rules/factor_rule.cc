@@ -1,5 +1,7 @@
 #include "sharding/rules/factor_rule.h"
 
+#include <algorithm>
+
 #include "sharding/rules/rules.h"
 #include "support/error.h"
 
@@ -122,10 +124,9 @@ void replicate_rest(const Function& fn, const Op& op, FactorRule& rule) {
   for (size_t i = 0; i < op.results.size(); ++i) fill(rule.results[i], op.results[i]);
 }
 
-}  // namespace rules
+namespace {
 
-std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
-  const Op& op = fn.op(id);
+std::optional<FactorRule> rule_of_family(const Function& fn, const Op& op) {
   switch (family_of(op.code)) {
     case OpFamily::kElementwise:
       return rules::elementwise(fn, op);
@@ -153,6 +154,26 @@ std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
       return std::nullopt;
   }
   return std::nullopt;
+}
+
+// f8E8M0FNU has no zero: a block that has nothing to add has no value.
+bool lacks_zero(const Function& fn, const Op& op) {
+  return std::any_of(op.results.begin(), op.results.end(),
+                     [&](ValueId result) { return fn.type(result).dtype == DType::kF8E8M0FNU; });
+}
+
+}  // namespace
+}  // namespace rules
+
+std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
+  const Op& op = fn.op(id);
+  std::optional<FactorRule> rule = rules::rule_of_family(fn, op);
+  if (!rule || !rules::lacks_zero(fn, op)) return rule;
+  rule->linear_operands.clear();
+  for (Factor& factor : rule->factors) {
+    if (factor.kind != FactorKind::kPassThrough) factor.kind = FactorKind::kNeedReplication;
+  }
+  return rule;
 }
 
 }  // namespace spmd
