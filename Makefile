@@ -4,6 +4,7 @@
 #   make test       build and run all tests; the last line is `N passed, N failed`
 #   make demo       build and run examples/demo.sh
 #   make bench      build and run the benchmarks
+#   make soak       build, and check random programs until stopped (scripts/soak.sh)
 #   make format     clang-format our C++         make tidy    clang-tidy it (FILES="..." for some)
 #   make clean      remove build/
 #
@@ -14,7 +15,7 @@ PRESET ?= release
 BUILD_DIR := $(or $(SPMD_BUILD_DIR),build/$(PRESET))
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build test demo bench format tidy clean deps
+.PHONY: build test demo bench soak format tidy clean deps
 .DEFAULT_GOAL := build
 
 deps:
@@ -36,6 +37,10 @@ demo: deps
 bench: deps
 	@scripts/build.sh $(PRESET) bench
 	@. scripts/env.sh && for program in $(BUILD_DIR)/bench_*; do "$$program" || exit 1; done
+
+soak: deps
+	@scripts/build.sh $(PRESET) test_differential
+	@scripts/soak.sh $(PRESET)
 
 SOURCES = $(or $(FILES),$(shell git ls-files '*.cc' '*.h'))
 

@@ -35,6 +35,11 @@ function(spmd_find_library target header library)
   endif()
 endfunction()
 
+# Boost's headers alone may come without its own CMake files: FindBoost finds both.
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 OLD)
+endif()
+
 # --- Required -------------------------------------------------------------------------------------
 spmd_require(Threads libc6-dev)
 spmd_require(Protobuf "libprotobuf-dev protobuf-compiler")

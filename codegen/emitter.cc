@@ -53,7 +53,11 @@ View Emitter::stored(ValueId value) {
 
 View Emitter::dense(ValueId value) {
   View view = stored(value);
-  if (is_dense(view)) return view;
+  return is_dense(view) ? view : copied(value);
+}
+
+View Emitter::copied(ValueId value) {
+  const View view = stored(value);
   const TensorType& type = fn_.type(value);
   View result = dense_view(storages_.add(plan::Buffer::ARENA, type.num_bytes()), type);
   copy(view, result);

@@ -50,6 +50,8 @@ class Emitter {
   View stored(ValueId value);
   // The same, row-major without gaps.
   View dense(ValueId value);
+  // The same in memory of its own.
+  View copied(ValueId value);
   // Whether the value is a constant that no memory holds yet.
   bool is_constant(ValueId value) const;
   const ValueState& state(ValueId value) const { return states_[index_of(value)]; }

@@ -128,15 +128,17 @@ class KernelBuilder {
     std::vector<size_t> dims;
     for (size_t d = 0; d < shape_.size(); ++d)
       if (strides[d] != 0) dims.push_back(d);
-    if (dims.empty()) return constant(node.dtype, view.offset);
-    if (dims.size() == 1 && strides[dims[0]] == 1 && view.offset == 0) {
+    // Narrow types do not hold every count: those are made in a wide one and converted.
+    const bool holds_counts = bit_width(node.dtype) >= 32;
+    if (dims.empty() && holds_counts) return constant(node.dtype, view.offset);
+    if (dims.size() == 1 && strides[dims[0]] == 1 && view.offset == 0 && holds_counts) {
       append(plan::IOTA, node.dtype)->set_immediate(static_cast<int64_t>(dims[0]));
       return last();
     }
     int64_t reach = std::abs(view.offset);
     for (size_t d : dims) reach += std::abs(strides[d]) * shape_[d];
     const DType dtype = reach <= std::numeric_limits<int32_t>::max() ? DType::kS32 : DType::kS64;
-    int sum = view.offset == 0 ? -1 : constant(dtype, view.offset);
+    int sum = view.offset == 0 && !dims.empty() ? -1 : constant(dtype, view.offset);
     for (size_t d : dims) {
       append(plan::IOTA, dtype)->set_immediate(static_cast<int64_t>(d));
       int term = last();

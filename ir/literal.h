@@ -25,6 +25,7 @@ class Literal {
   template <typename T>
   static Literal of(TensorType type, const std::vector<T>& elements) {
     Literal literal(std::move(type));
+    if (elements.empty()) return literal;
     std::memcpy(literal.mutable_data(), elements.data(), elements.size() * sizeof(T));
     return literal;
   }

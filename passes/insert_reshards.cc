@@ -53,6 +53,7 @@ class ReshardInserter {
   void visit_branches(OpId id);
   void visit_barrier(OpId id);
   void visit_constraint(OpId id);
+  void drop_uneven_axes(const TensorType& type, AtomMask manual, Sharding& sharding);
   void visit_manual(OpId id);
   void visit_opaque(OpId id);
 
@@ -365,7 +366,31 @@ void ReshardInserter::visit_constraint(OpId id) {
   changed_ = true;
 }
 
+// A manual computation has the sizes that the program says. Axes that are not its own only place
+// its operands and results, and do so where they divide.
+void ReshardInserter::drop_uneven_axes(const TensorType& type, const AtomMask manual,
+                                       Sharding& sharding) {
+  for (size_t d = 0; d < sharding.dims.size(); ++d) {
+    AtomList axes = atoms_.to_atoms(sharding.dims[d].axes);
+    while (!axes.empty() && type.shape[d] % atoms_.extent(axes) != 0 &&
+           (manual >> axes.back() & 1) == 0) {
+      axes.pop_back();
+    }
+    sharding.dims[d].axes = atoms_.to_axes(axes);
+  }
+}
+
 void ReshardInserter::visit_manual(OpId id) {
+  {
+    auto& shardings = fn_.op(id).as<ManualComputationAttrs>();
+    const AtomMask manual = mask_of(atoms_.to_atoms(shardings.manual_axes));
+    for (size_t i = 0; i < shardings.in_shardings.size(); ++i) {
+      drop_uneven_axes(fn_.type(fn_.op(id).operands[i]), manual, shardings.in_shardings[i]);
+    }
+    for (size_t i = 0; i < shardings.out_shardings.size(); ++i) {
+      drop_uneven_axes(fn_.type(fn_.op(id).results[i]), manual, shardings.out_shardings[i]);
+    }
+  }
   const ManualComputationAttrs attrs = fn_.op(id).as<ManualComputationAttrs>();
   for (size_t i = 0; i < attrs.in_shardings.size(); ++i) {
     require(id, i, to_placement(attrs.in_shardings[i], atoms_));

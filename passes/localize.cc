@@ -63,6 +63,7 @@ class Localizer : public Rebuilder {
   void copy_reshard(const Op& op, Builder& builder);
   void copy_with_regions(const Op& op, Builder& builder);
   void copy_manual(const Op& op, Builder& builder);
+  ValueId partition_id(Builder& builder);
   void copy_with_rule(OpId id, const FactorRule& rule, Builder& builder);
   ValueId rebuild_source(const Op& source, const TensorType& local, const Placement& target,
                          Builder& builder);
@@ -83,13 +84,9 @@ void Localizer::copy(OpId id, Builder& builder) {
     case OpCode::kReturn:
       builder.return_op(mapped(op.operands));
       return;
-    case OpCode::kPartitionId: {
-      AxisList all;
-      for (int axis = 0; axis < module_.mesh.num_axes(); ++axis) all.push_back({axis, 1, 0});
-      map_[op.results[0]] =
-          builder.convert(builder.value(OpCode::kAxisIndex, {}, AxisIndexAttrs{all}), DType::kU32);
+    case OpCode::kPartitionId:
+      map_[op.results[0]] = partition_id(builder);
       return;
-    }
     default:
       break;
   }
@@ -97,6 +94,35 @@ void Localizer::copy(OpId id, Builder& builder) {
     copy_with_rule(id, *rule, builder);
   } else {
     copy_with_regions(op, builder);
+  }
+}
+
+// The number of this rank's device: its position in the mesh, where devices are in order.
+ValueId Localizer::partition_id(Builder& builder) {
+  const Mesh& mesh = module_.mesh;
+  AxisList all;
+  for (int axis = 0; axis < mesh.num_axes(); ++axis) all.push_back({axis, 1, 0});
+  const ValueId position = builder.value(OpCode::kAxisIndex, {}, AxisIndexAttrs{all});
+  if (mesh.device_ids().empty()) return builder.convert(position, DType::kU32);
+  const std::vector<uint32_t> devices(mesh.device_ids().begin(), mesh.device_ids().end());
+  const ValueId table =
+      builder.constant(Literal::of(TensorType{DType::kU32, {mesh.num_devices()}}, devices));
+  const ValueId device =
+      builder.value(OpCode::kDynamicSlice, {table, position}, DynamicSliceAttrs{{1}});
+  return builder.reshape(device, {});
+}
+
+// Up to here a floating-point type holds every whole number.
+int64_t largest_count(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kC128:
+      return int64_t{1} << 53;
+    case DType::kF32:
+    case DType::kC64:
+      return 1 << 24;
+    default:
+      return 0;
   }
 }
 
@@ -108,9 +134,15 @@ ValueId Localizer::rebuild_source(const Op& source, const TensorType& local,
   const int64_t dim = source.as<IotaAttrs>().dim;
   const AtomList& axes = target.dims[static_cast<size_t>(dim)];
   if (axes.empty()) return made;
+  // Counted in a type that holds every count, so that each is rounded, or wraps, once.
+  const bool holds_counts =
+      is_integer(local.dtype) ? bit_width(local.dtype) >= 32
+                              : local.dim(dim) * atoms_.extent(axes) <= largest_count(local.dtype);
+  const TensorType counts = holds_counts ? local : local.with_dtype(DType::kS64);
   const ValueId start = builder.broadcast(
-      axis_offset(builder, axes, atoms_, local.dtype, local.dim(dim)), local.shape, {});
-  return builder.binary(OpCode::kAdd, made, start);
+      axis_offset(builder, axes, atoms_, counts.dtype, local.dim(dim)), local.shape, {});
+  const ValueId count = holds_counts ? made : builder.iota(counts, dim);
+  return builder.convert(builder.binary(OpCode::kAdd, count, start), local.dtype);
 }
 
 void Localizer::copy_reshard(const Op& op, Builder& builder) {

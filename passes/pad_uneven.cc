@@ -17,6 +17,7 @@ class UnevenPadder : public Rebuilder {
   UnevenPadder(Module& module, PassContext& context)
       : Rebuilder(module.main()),
         module_(module),
+        context_(context),
         atoms_(module.mesh),
         costs_(atoms_, context.options.cost),
         placements_(read_placements()),
@@ -46,9 +47,11 @@ class UnevenPadder : public Rebuilder {
   void copy_with_rule(OpId id, const FactorRule& rule, Builder& builder);
   void copy_control_flow(const Op& op, Builder& builder);
   void copy_opaque(OpId id, Builder& builder);
+  void copy_manual(const Op& op, Builder& builder);
 
   ValueId resized(ValueId old, const Dims& shape, Builder& builder);
   ValueId resize(ValueId value, const Placement& placement, const Dims& shape, Builder& builder);
+  void check_divides(const Placement& placement, const Dims& shape, const Builder& builder) const;
   void mask_operands(const Op& op, const FactorRule& rule, const std::vector<int64_t>& sizes,
                      std::vector<ValueId>& operands, Builder& builder);
   ValueId mask(ValueId value, const Placement& placement, int64_t dim, int64_t true_size,
@@ -59,16 +62,22 @@ class UnevenPadder : public Rebuilder {
     to_.value(value).sharding = std::make_shared<const Sharding>(to_sharding(placement, atoms_));
     return value;
   }
-  // A value made of constants, resharded to `placement`.
-  ValueId source_placed(ValueId value, const Placement& placement, Builder& builder) {
-    placed(value, Placement::replicated(to_.type(value).rank()));
-    if (placement.is_replicated()) return value;
+  std::string place_of(const Builder& builder) const {
+    return builder.location ? builder.location->to_string() : module_.source;
+  }
+  ValueId reshard(ValueId value, const Placement& placement, Builder& builder) {
     return placed(
         builder.value(OpCode::kReshard, {value}, ReshardAttrs{to_sharding(placement, atoms_)}),
         placement);
   }
+  // A value made of constants, resharded to `placement`.
+  ValueId source_placed(ValueId value, const Placement& placement, Builder& builder) {
+    placed(value, Placement::replicated(to_.type(value).rank()));
+    return placement.is_replicated() ? value : reshard(value, placement, builder);
+  }
 
   Module& module_;
+  PassContext& context_;
   AtomTable atoms_;
   ReshardCosts costs_;
   std::vector<Placement> placements_;
@@ -91,17 +100,23 @@ ValueId UnevenPadder::resize(ValueId value, const Placement& placement, const Di
                              Builder& builder) {
   const Dims now = to_.type(value).shape;
   if (now == shape) return value;
+  // Blocks of another size lie elsewhere: a cut dimension is made whole for the change.
+  Placement whole = placement;
+  for (size_t d = 0; d < now.size(); ++d) {
+    if (now[d] != shape[d]) whole.dims[d].clear();
+  }
+  if (!(whole == placement)) {
+    check_divides(placement, shape, builder);
+    context_.remarks.push_back(
+        {"pad_uneven", place_of(builder),
+         fmt::format("{} is gathered on every device to become {}: shards that do not divide it "
+                     "are padded, and here its true size counts",
+                     to_string(to_.type(value)), to_string(to_.type(value).with_shape(shape)))});
+    value = reshard(value, whole, builder);
+    return reshard(resize(value, whole, shape, builder), placement, builder);
+  }
   Dims limit = now, grow(now.size(), 0);
   for (size_t d = 0; d < now.size(); ++d) {
-    if (now[d] != shape[d] && !placement.dims[d].empty()) {
-      throw UserError(
-          builder.location ? builder.location->to_string() : module_.source,
-          fmt::format("dimension {} is cut into {} shards, but the op needs its true size {}", d,
-                      atoms_.extent(placement.dims[d]), shape[d]),
-          fmt::format("choose a mesh whose axes divide it, or leave the dimension whole; the value "
-                      "is placed {}",
-                      to_string(placement, atoms_)));
-    }
     limit[d] = std::min(now[d], shape[d]);
     grow[d] = shape[d] - limit[d];
   }
@@ -113,6 +128,21 @@ ValueId UnevenPadder::resize(ValueId value, const Placement& placement, const Di
     value = placed(builder.pad(value, zero, Dims(now.size(), 0), grow), placement);
   }
   return value;
+}
+
+void UnevenPadder::check_divides(const Placement& placement, const Dims& shape,
+                                 const Builder& builder) const {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] % atoms_.extent(placement.dims[d]) != 0) {
+      throw UserError(
+          place_of(builder),
+          fmt::format("dimension {} is cut into {} shards, but the op needs its true size {}", d,
+                      atoms_.extent(placement.dims[d]), shape[d]),
+          fmt::format("choose a mesh whose axes divide it, or leave the dimension whole; the value "
+                      "is placed {}",
+                      to_string(placement, atoms_)));
+    }
+  }
 }
 
 // The new value that stands for `old`, in another size.
@@ -225,6 +255,8 @@ void UnevenPadder::copy(OpId id, Builder& builder) {
     case OpCode::kOptimizationBarrier:
     case OpCode::kReshard:
       return copy_control_flow(op, builder);
+    case OpCode::kManualComputation:
+      return copy_manual(op, builder);
     default:
       return copy_opaque(id, builder);
   }
@@ -299,6 +331,43 @@ void UnevenPadder::copy_control_flow(const Op& op, Builder& builder) {
   const OpId created = builder.create(op.code, std::move(operands), std::move(types), op.attrs);
   for (BlockId source : op.regions) copy_region(source, to_.add_region(created));
   map_results(op, created);
+}
+
+// A manual computation takes and gives true sizes; inside, dimensions that other axes cut are
+// padded.
+void UnevenPadder::copy_manual(const Op& op, Builder& builder) {
+  std::vector<ValueId> operands;
+  std::vector<TensorType> types;
+  for (ValueId operand : op.operands) {
+    operands.push_back(resized(operand, from_.type(operand).shape, builder));
+  }
+  for (ValueId result : op.results) types.push_back(from_.type(result));
+  const OpId created = builder.create(op.code, std::move(operands), std::move(types), op.attrs);
+  const BlockId source = op.regions[0], region = to_.add_region(created);
+  Builder inner(to_, region);
+  for (ValueId argument : from_.block(source).args) {
+    map_[argument] =
+        to_.add_block_argument(region, from_.type(argument), from_.value(argument).sharding);
+  }
+  for (ValueId argument : from_.block(source).args) {
+    map_[argument] =
+        resize(map_.at(argument), placement(argument), new_type(argument).shape, inner);
+  }
+  const OpId last = from_.terminator(source);
+  for (OpId id = from_.block(source).first; id != last; id = from_.op(id).next) {
+    inner.location = from_.op(id).location;
+    copy(id, inner);
+  }
+  std::vector<ValueId> returned;
+  for (ValueId value : from_.op(last).operands) {
+    returned.push_back(resized(value, from_.type(value).shape, inner));
+  }
+  inner.return_op(std::move(returned));
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    const ValueId value = placed(to_.op(created).results[i], placement(op.results[i]));
+    map_[op.results[i]] =
+        resize(value, placement(op.results[i]), new_type(op.results[i]).shape, builder);
+  }
 }
 
 // Everything else sees true sizes.

@@ -35,6 +35,42 @@ void remark_overridden_results(const Function& main, const std::vector<ShardingR
   }
 }
 
+// Whether a value stays unreduced is decided where reductions are placed (insert_reshards,
+// defer_reductions); those of arguments and results, which files hold whole, always are. What a
+// declaration of unreduced axes leaves is that no dimension may be cut over them.
+void reserve_unreduced_axes(Module& module, PassContext& context) {
+  Function& main = module.main();
+  const auto reserve = [&](Sharding& declared, const std::string& place) {
+    if (declared.unreduced.empty()) return false;
+    context.remarks.push_back(
+        {"propagate_shardings", place,
+         fmt::format("is declared as {}: it is reduced where that costs least",
+                     declared.to_string(module.mesh))});
+    declared.replicated.insert(declared.replicated.end(), declared.unreduced.begin(),
+                               declared.unreduced.end());
+    declared.unreduced.clear();
+    return true;
+  };
+  const auto reserve_in = [&](ShardingRef& declared, const std::string& place) {
+    if (!declared) return;
+    Sharding copy = *declared;
+    if (reserve(copy, place)) declared = std::make_shared<const Sharding>(std::move(copy));
+  };
+  for (size_t i = 0; i < main.arguments().size(); ++i) {
+    reserve_in(main.value(main.arguments()[i]).sharding, name_of_argument(main, i));
+  }
+  for (size_t i = 0; i < main.result_info.size(); ++i) {
+    reserve_in(main.result_info[i].sharding, name_of_result(main, i));
+  }
+  walk(main, [&](OpId id) {
+    Op& op = main.op(id);
+    if (op.code == OpCode::kShardingConstraint) {
+      reserve(op.as<ReshardAttrs>().sharding, place_of(op));
+    }
+    for (ValueId result : op.results) reserve_in(main.value(result).sharding, place_of(op));
+  });
+}
+
 // Reducers and comparators work on scalars, which nothing places.
 bool is_in_reducer(const Function& fn, OpId id) {
   const OpId parent = fn.block(fn.op(id).block).parent;
@@ -106,6 +142,7 @@ Pass propagate_shardings_pass() {
   return {"propagate_shardings", "spread annotations to every value",
           [](Module& module, PassContext& context) {
             if (module.mesh.num_axes() == 0) return leave_unplaced(module);
+            reserve_unreduced_axes(module, context);
             std::vector<ShardingRef> declared;
             for (const ResultInfo& result : module.main().result_info) {
               declared.push_back(result.sharding);

@@ -11,6 +11,7 @@ PatternSet all_patterns() {
   add_shape_patterns(patterns);
   add_pad_patterns(patterns);
   add_reduction_patterns(patterns);
+  add_four_bit_patterns(patterns);
   add_indexing_patterns(patterns);
   add_control_flow_patterns(patterns);
   add_constant_folding(patterns);

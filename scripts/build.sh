@@ -14,7 +14,9 @@ cores=$(nproc)
 gigabytes=$(awk '/^MemAvailable/ { print int($2 / 1000000) }' /proc/meminfo)
 jobs=${JOBS:-$(( gigabytes < 1 ? 1 : gigabytes < cores ? gigabytes : cores ))}
 
-if [[ ! -f $dir/CMakeCache.txt ]]; then
+# Configuring that failed leaves a cache and nothing to build.
+if [[ ! -f $dir/build.ninja && ! -f $dir/Makefile ]]; then
+  rm -f "$dir/CMakeCache.txt"
   generator=()
   if command -v ninja >/dev/null; then generator=(-G Ninja); fi
   cmake --preset "$preset" -B "$dir" "${generator[@]}"

@@ -14,19 +14,8 @@ namespace spmd {
 // one indented line per detail: expectation, remedy.
 class UserError : public std::runtime_error {
  public:
-  explicit UserError(const std::string& message) : std::runtime_error(message) {}
-  UserError(std::string_view place, std::string_view fact, std::string_view remedy = {})
-      : std::runtime_error(compose(place, fact, remedy)) {}
-
- private:
-  static std::string compose(std::string_view place, std::string_view fact,
-                             std::string_view remedy) {
-    std::string text;
-    if (!place.empty()) text.append(place).append(": ");
-    text.append(fact);
-    if (!remedy.empty()) text.append("\n  ").append(remedy);
-    return text;
-  }
+  explicit UserError(const std::string& message) : UserError({}, message) {}
+  UserError(std::string_view place, std::string_view fact, std::string_view remedy = {});
 };
 
 // A broken invariant of spmd itself.

@@ -51,7 +51,8 @@ void lower_bitcast(Emitter& emitter, OpId id) {
     return emitter.fuse(id);
   if (std::optional<View> view = bitcasted(emitter.stored(op.operands[0]), to))
     return emitter.define_as(op.results[0], *view);
-  emitter.define_as(op.results[0], *bitcasted(emitter.dense(op.operands[0]), to));
+  // Wider elements begin at multiples of their size, which those of a window need not.
+  emitter.define_as(op.results[0], *bitcasted(emitter.copied(op.operands[0]), to));
 }
 
 void lower_concatenate(Emitter& emitter, const Op& op) {

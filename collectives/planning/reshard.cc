@@ -208,6 +208,88 @@ ReshardPlan joined(ReshardPlan first, ReshardPlan second) {
   return first;
 }
 
+bool is_whole(const Sharding& sharding, const Mesh& mesh) {
+  return std::all_of(sharding.dims.begin(), sharding.dims.end(), [&](const DimSharding& dim) {
+    return reshard::proper_atoms(dim.axes, mesh).empty();
+  });
+}
+
+// Searches for plans between two compatible shardings.
+class Planner {
+ public:
+  Planner(const std::vector<int64_t>& shape, int64_t element_bytes, const Sharding& from,
+          const Sharding& to, const Mesh& mesh, const CostModel& cost)
+      : shape_(shape),
+        element_bytes_(element_bytes),
+        from_(from),
+        to_(to),
+        mesh_(mesh),
+        cost_(cost),
+        whole_(reshard::make_problem(shape, element_bytes, from, to, mesh)) {}
+
+  ReshardPlan run() {
+    if (whole_.units.empty()) return {};
+    std::optional<ReshardPlan> found = search(whole_, {});
+    ReshardPlan plan = found ? *std::move(found) : build(whole_, reshard::plain_moves(whole_));
+    // What spares save in one collective they cost in being gathered, unless the block is smaller
+    // then.
+    if (plan.steps.size() > 1) {
+      with_spares_ = reshard::make_problem(shape_, element_bytes_, from_, to_, mesh_, true);
+      take_if(search(*with_spares_, {}), plan,
+              [&](const ReshardPlan& other) { return other.seconds < plan.seconds; });
+    }
+    if (plan.full_rematerialization) {
+      take_if(search(widest(), {.avoid_rematerialization = true}), plan,
+              [&](const ReshardPlan& other) { return other.bytes_sent < plan.bytes_sent; });
+    }
+    const bool avoidable = !is_whole(from_, mesh_) && !is_whole(to_, mesh_);
+    if (avoidable && plan.peak_bytes >= whole_.bytes && reshard::may_be_whole(whole_)) {
+      take_if(search(widest(), {.below_full_size = true}), plan,
+              [&](const ReshardPlan& other) { return other.peak_bytes < plan.peak_bytes; });
+    }
+    return plan;
+  }
+
+ private:
+  const Problem& widest() const { return with_spares_ ? *with_spares_ : whole_; }
+
+  ReshardPlan build(const Problem& problem, const std::vector<Move>& moves) const {
+    return PlanBuilder(problem, from_, to_, mesh_, cost_).build(moves);
+  }
+
+  template <typename Better>
+  static void take_if(std::optional<ReshardPlan> other, ReshardPlan& plan, const Better& better) {
+    if (other && better(*other)) plan = *std::move(other);
+  }
+
+  // First with units that can be exchanged, then with whole ones, then straight to the target.
+  std::optional<ReshardPlan> search(const Problem& problem, reshard::SearchLimits limits) const {
+    Problem split = problem;
+    const bool was_split = reshard::split_units(split, mesh_);
+    // Few units have few states, of which most may have to be looked at.
+    const int ways = limits.max_ways;
+    if (split.units.size() <= 5) limits.max_ways *= 5;
+    if (auto moves = reshard::cheapest_moves(split, cost_, limits)) return build(split, *moves);
+    limits.max_ways = ways;
+    for (bool direct : {false, true}) {
+      limits.direct = direct;
+      if (!direct && !was_split) continue;
+      if (auto moves = reshard::cheapest_moves(problem, cost_, limits))
+        return build(problem, *moves);
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<int64_t>& shape_;
+  const int64_t element_bytes_;
+  const Sharding& from_;
+  const Sharding& to_;
+  const Mesh& mesh_;
+  const CostModel& cost_;
+  const Problem whole_;
+  std::optional<Problem> with_spares_;
+};
+
 }  // namespace
 
 ReshardPlan plan_reshard(const std::vector<int64_t>& shape, int64_t element_bytes,
@@ -220,33 +302,7 @@ ReshardPlan plan_reshard(const std::vector<int64_t>& shape, int64_t element_byte
                   plan_reshard(shape, element_bytes, part, to, mesh, cost));
   }
 
-  const Problem whole = reshard::make_problem(shape, element_bytes, from, to, mesh);
-  if (whole.units.empty()) return {};
-  Problem split = whole;
-  const bool was_split = reshard::split_units(split, mesh);
-  const auto build = [&](const Problem& problem, const std::vector<Move>& moves) {
-    return PlanBuilder(problem, from, to, mesh, cost).build(moves);
-  };
-  const auto search = [&](bool avoid_rematerialization) -> std::optional<ReshardPlan> {
-    reshard::SearchLimits limits{.avoid_rematerialization = avoid_rematerialization};
-    // Few units have few states, of which most may have to be looked at.
-    if (split.units.size() <= 5) limits.max_ways *= 5;
-    if (auto moves = reshard::cheapest_moves(split, cost, limits)) return build(split, *moves);
-    limits.max_ways = reshard::SearchLimits().max_ways;
-    for (bool direct : {false, true}) {
-      limits.direct = direct;
-      if (!direct && !was_split) continue;
-      if (auto moves = reshard::cheapest_moves(whole, cost, limits)) return build(whole, *moves);
-    }
-    return std::nullopt;
-  };
-
-  std::optional<ReshardPlan> plan = search(false);
-  if (!plan) plan = build(whole, reshard::plain_moves(whole));
-  if (!plan->full_rematerialization) return *std::move(plan);
-  std::optional<ReshardPlan> other = search(true);
-  const bool better = other && other->bytes_sent < plan->bytes_sent;
-  return better ? *std::move(other) : *std::move(plan);
+  return Planner(shape, element_bytes, from, to, mesh, cost).run();
 }
 
 }  // namespace spmd

@@ -41,7 +41,9 @@ struct ReshardPlan {
 // Plans `from` -> `to` for a tensor of `shape` (global, divisible by the shards of both shardings)
 // with elements of `element_bytes`; both have the same manual axes. A least-cost search over
 // sharding states; deterministic; does not depend on the number of devices other than through axis
-// sizes. A full rematerialization is planned only when every path without one sends as many bytes.
+// sizes. A full rematerialization is planned only when every path without one sends as many bytes;
+// a path on which a rank holds the whole tensor, which neither end needs, only when there is no
+// other.
 ReshardPlan plan_reshard(const std::vector<int64_t>& shape, int64_t element_bytes,
                          const Sharding& from, const Sharding& to, const Mesh& mesh,
                          const CostModel& cost);

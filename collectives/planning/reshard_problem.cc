@@ -10,6 +10,8 @@ namespace {
 
 // Splitting stops here: more units make the search slower than the better plans are worth.
 constexpr size_t kMaxSplitUnits = 8;
+// Up to so many, every atom may be a unit.
+constexpr size_t kMaxApart = 4;
 
 struct Atom {
   AxisRef axis;
@@ -53,9 +55,10 @@ bool travels_with(const Unit& unit, const Atom& atom) {
          atom.target_position == unit.target_position + static_cast<int>(unit.atoms.size());
 }
 
-void join(const std::vector<Atom>& atoms, const Mesh& mesh, std::vector<Unit>& units) {
+// `apart`: every atom is a unit of its own.
+void join(const std::vector<Atom>& atoms, const Mesh& mesh, bool apart, std::vector<Unit>& units) {
   for (const Atom& atom : atoms) {
-    if (units.empty() || !travels_with(units.back(), atom)) {
+    if (apart || units.empty() || !travels_with(units.back(), atom)) {
       Unit unit;
       unit.source = atom.source;
       unit.target = atom.target;
@@ -109,8 +112,36 @@ void note_unreduced(const Sharding& from, const Sharding& to, const Mesh& mesh,
   }
 }
 
-// Units may be parked in a dimension in which nothing else changes, to make a reduction cheaper:
-// the largest is enough.
+bool is_used(int axis, const Sharding& sharding) {
+  const auto names = [axis](const AxisList& axes) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [axis](const AxisRef& ref) { return ref.axis == axis; });
+  };
+  return names(sharding.unreduced) || names(sharding.manual) ||
+         std::any_of(sharding.dims.begin(), sharding.dims.end(),
+                     [&](const DimSharding& dim) { return names(dim.axes); });
+}
+
+// Axes along which the tensor is replicated before and after: cutting it over them makes what comes
+// next cheaper, and is taken back in the end.
+void add_spare_units(const Sharding& from, const Sharding& to, const Mesh& mesh,
+                     std::vector<Unit>& units) {
+  constexpr size_t kMaxSpares = 2;
+  size_t spares = 0;
+  for (int axis = 0; axis < static_cast<int>(mesh.num_axes()); ++axis) {
+    if (is_used(axis, from) || is_used(axis, to)) continue;
+    for (const AxisRef& atom : proper_atoms({{axis, 1, 0}}, mesh)) {
+      if (spares++ == kMaxSpares) return;
+      Unit unit;
+      unit.atoms = {atom};
+      unit.size = atom.size_in(mesh);
+      units.push_back(std::move(unit));
+    }
+  }
+}
+
+// Units may be parked in a dimension in which nothing else changes, to make a reduction cheaper or
+// to make way for others: the largest is enough.
 void add_spare_dim(const std::vector<int64_t>& shape, const Mesh& mesh, Problem& problem) {
   int64_t spare = -1, largest = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -194,7 +225,7 @@ bool conflicts(const AxisRef& a, const AxisRef& b, const Mesh& mesh) {
 }
 
 Problem make_problem(const std::vector<int64_t>& shape, int64_t element_bytes, const Sharding& from,
-                     const Sharding& to, const Mesh& mesh) {
+                     const Sharding& to, const Mesh& mesh, bool spares) {
   Problem problem;
   problem.bytes = element_bytes;
   std::vector<Atom> atoms;
@@ -215,12 +246,18 @@ Problem make_problem(const std::vector<int64_t>& shape, int64_t element_bytes, c
   }
   note_unreduced(from, to, mesh, atoms, problem);
   sort_for_joining(atoms);
-  join(atoms, mesh, problem.units);
+  join(atoms, mesh, spares && atoms.size() <= kMaxApart, problem.units);
   const bool reduces = std::any_of(problem.units.begin(), problem.units.end(),
                                    [](const Unit& unit) { return unit.source == kUnreduced; });
-  if (reduces && problem.units.size() > 1) add_spare_dim(shape, mesh, problem);
+  if ((reduces || spares) && problem.units.size() > 1) add_spare_dim(shape, mesh, problem);
+  if (spares) add_spare_units(from, to, mesh, problem.units);
   lay_out(problem);
   return problem;
+}
+
+bool may_be_whole(const Problem& problem) {
+  return std::all_of(problem.fixed.begin(), problem.fixed.end(),
+                     [](const AxisList& axes) { return axes.empty(); });
 }
 
 bool split_units(Problem& problem, const Mesh& mesh) {

@@ -38,9 +38,13 @@ struct Problem {
 };
 
 // `from` and `to` must have compatible atoms (see conflicts()) and, where both are unreduced, the
-// same reduction.
+// same reduction. `spares`: a dimension in which nothing changes and axes that neither uses are
+// part of the problem too, as room on the way.
 Problem make_problem(const std::vector<int64_t>& shape, int64_t element_bytes, const Sharding& from,
-                     const Sharding& to, const Mesh& mesh);
+                     const Sharding& to, const Mesh& mesh, bool spares = false);
+
+// Whether only the places of the search shard the tensor.
+bool may_be_whole(const Problem& problem);
 
 // Splits units until those that may take each other's places have common sizes, so that a permute
 // can exchange them. Returns whether anything was split.

@@ -53,6 +53,12 @@ class Search {
   size_t num_dims() const { return problem_.dims.size(); }
   int64_t size(size_t unit) const { return problem_.units[unit].size; }
 
+  bool is_whole(const State& state) const {
+    return state.places != space_.target().places &&
+           std::all_of(state.places.begin(), state.places.begin() + num_units(),
+                       [](uint8_t code) { return code >= kUnreducedCode; });
+  }
+
   int64_t picoseconds(CollectiveKind kind, int64_t bytes, int64_t ranks) const {
     return std::llround(cost_.collective_seconds(kind, bytes, ranks) * 1e12);
   }
@@ -119,6 +125,7 @@ void Search::relax(const State& next, Kind kind, size_t dim, size_t to_dim, int6
       CollectiveKind::kAllGather,     CollectiveKind::kAllGather,  // the second: a slice, ranks 1
       CollectiveKind::kAllToAll,      CollectiveKind::kPermute,   CollectiveKind::kAllReduce,
       CollectiveKind::kReduceScatter, CollectiveKind::kAllGather};
+  if (limits_.below_full_size && is_whole(next)) return;
   const CollectiveKind collective = kCollectives[static_cast<size_t>(kind)];
   ++ways_;
   const Node& parent = nodes_[static_cast<size_t>(current_)];
@@ -192,8 +199,10 @@ void Search::all_to_alls() {
 void Search::appends(uint8_t from_code, Kind kind) {
   for (size_t u = 0; u < num_units(); ++u) {
     if (state_.places[u] != from_code) continue;
+    const Unit& unit = problem_.units[u];
     const int useless = kind == Kind::kSlice ? kReplicated : kUnreduced;
-    if (problem_.units[u].target == useless) continue;
+    const bool spare = unit.source == kReplicated && unit.target == kReplicated;
+    if (unit.target == useless && !spare) continue;
     for (size_t d = 0; d < num_dims(); ++d) {
       if (kind == Kind::kSlice && (state_.emptied >> d & 1)) continue;
       State next = state_;

@@ -24,6 +24,8 @@ struct SearchLimits {
   bool direct = false;
   // Refuses to slice a dimension of which everything was gathered.
   bool avoid_rematerialization = false;
+  // Refuses to gather everything that shards the tensor on the way.
+  bool below_full_size = false;
 };
 
 // The cheapest moves from the source to the target: by seconds, then number of moves, then bytes.

@@ -1,39 +1,12 @@
 #include "frontends/hlo_proto/signature.h"
 
+#include "frontends/hlo_proto/names.h"
 #include "support/error.h"
 
 namespace spmd::hlo_proto {
 namespace {
 
 constexpr const char* kDamaged = "the file is damaged: export it again";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// "x.1" was named "x" before XLA made names unique.
-std::string_view without_number(std::string_view name) {
-  size_t end = name.size();
-  while (end > 0 && is_digit(name[end - 1])) --end;
-  const bool numbered = end < name.size() && end > 1 && name[end - 1] == '.';
-  return numbered ? name.substr(0, end - 1) : name;
-}
-
-// Names that exporters make up: Arg_0, arg0, param_3, parameter.
-bool is_made_up(std::string_view name) {
-  while (!name.empty() && (is_digit(name.back()) || name.back() == '_' || name.back() == '.')) {
-    name.remove_suffix(1);
-  }
-  return name.empty() || name == "Arg" || name == "arg" || name == "args" || name == "param" ||
-         name == "parameter" || name == "p";
-}
-
-// JAX puts the argument's path, "state['params']['w']", into the scope name, and a mangled form of
-// it into the instruction's name.
-std::string argument_name(const Instruction& parameter) {
-  const std::string& scope = parameter.metadata().op_name();
-  if (!scope.empty() && !is_made_up(scope)) return scope;
-  const std::string_view name = without_number(parameter.name());
-  return is_made_up(name) ? std::string() : std::string(name);
-}
 
 void set_argument_shardings(Function& main, size_t first,
                             const std::vector<ShardingRef>& shardings) {
@@ -244,12 +217,19 @@ void add_entry_results(ModuleContext& context, const hlo::HloModuleProto& proto,
   const std::vector<ShardingRef> shardings = result_shardings(context, proto, types);
   for (size_t i = 0; i < shardings.size(); ++i) main.result_info[i].sharding = shardings[i];
 
+  const Computation& entry = context.computations.entry();
+  const std::vector<int> producers = result_instructions(context, entry, types.size());
+  for (size_t i = 0; i < producers.size(); ++i) {
+    main.result_info[i].name = result_name(entry.instruction(producers[i]));
+  }
+
   Aliasing aliasing(context, main);
   aliasing.add(proto.input_output_alias());
   aliasing.add(proto.buffer_donor());
   for (const ArgumentInfo& argument : main.argument_info) {
     if (argument.aliased_result < 0) continue;
-    main.result_info[static_cast<size_t>(argument.aliased_result)].name = argument.name;
+    ResultInfo& result = main.result_info[static_cast<size_t>(argument.aliased_result)];
+    if (!argument.name.empty()) result.name = argument.name;
   }
 }
 

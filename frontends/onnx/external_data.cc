@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "support/error.h"
+#include "support/scanner.h"
 
 namespace spmd::onnx {
 namespace {
@@ -20,7 +21,7 @@ constexpr const char* kBeside = "keep the files of external data beside the mode
 
 [[noreturn]] void refuse(const std::string& place, const std::string& what,
                          const std::string& location, const char* why) {
-  throw UserError(place, fmt::format("{} lies in \"{}\", {}", what, location, why),
+  throw UserError(place, fmt::format("{} lies in \"{}\", {}", what, escape(location), why),
                   "external data must lie in the model's folder: save the model again");
 }
 

@@ -16,6 +16,21 @@ Literal converted(Writer& writer, Folding& folding, const Literal& literal, DTyp
   return *folding.known(x.id());
 }
 
+// By which names the dimensions of an input, or of the elements it is made of, can be given sizes.
+void add_dim_names(const std::string& input, const TypeProto& type,
+                   std::vector<std::string>& names) {
+  if (type.has_sequence_type()) {
+    return add_dim_names(input, type.sequence_type().elem_type(), names);
+  }
+  if (type.has_optional_type()) {
+    return add_dim_names(input, type.optional_type().elem_type(), names);
+  }
+  for (int d = 0; d < type.tensor_type().shape().dim_size(); ++d) {
+    names.push_back(fmt::format("{}[{}]", input, d));
+    names.push_back(type.tensor_type().shape().dim(d).dim_param());
+  }
+}
+
 }  // namespace
 
 void Importer::add_inputs(Scope& scope) {
@@ -172,15 +187,9 @@ void Importer::fail_on_open_dims() {
 // A misspelt name would otherwise have no effect.
 void Importer::check_options_used() const {
   std::vector<std::string> names, inputs;
-  const auto add_dims = [&](const std::string& input, const TypeProto& type) {
-    for (int d = 0; d < type.tensor_type().shape().dim_size(); ++d) {
-      names.push_back(fmt::format("{}[{}]", input, d));
-      names.push_back(type.tensor_type().shape().dim(d).dim_param());
-    }
-  };
   for (const ValueInfoProto& input : model_.graph().input()) {
     inputs.push_back(input.name());
-    add_dims(input.name(), input.type());
+    add_dim_names(input.name(), input.type(), names);
     names.push_back(input.name() + "[]");
     names.push_back(input.name() + "?");
   }

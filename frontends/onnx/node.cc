@@ -5,6 +5,7 @@
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/types.h"
 #include "support/error.h"
+#include "support/scanner.h"
 
 namespace spmd::onnx {
 
@@ -13,12 +14,13 @@ Writer& Node::writer() { return importer_.writer(); }
 
 std::string Node::place() const {
   const std::string inside =
-      frame_.function.empty() ? "" : fmt::format(" in function {}", frame_.function);
+      frame_.function.empty() ? "" : fmt::format(" in function {}", escape(frame_.function));
   const std::string domain(domain_of(proto_.domain()));
   const std::string type = domain.empty() ? proto_.op_type() : domain + ":" + proto_.op_type();
   std::string name = proto_.name();
   if (name.empty() && proto_.output_size() > 0) name = proto_.output(0);
-  return fmt::format("{}: node \"{}\" ({}){}", importer_.source(), name, type, inside);
+  return fmt::format("{}: node \"{}\" ({}){}", importer_.source(), escape(name), escape(type),
+                     inside);
 }
 
 void Node::fail(std::string_view fact, std::string_view remedy) {
@@ -48,8 +50,8 @@ bool Node::has(int input) {
 }
 
 std::string Node::input_name(int input) const {
-  return input < proto_.input_size() ? fmt::format("input {} (\"{}\")", input, proto_.input(input))
-                                     : fmt::format("input {}", input);
+  if (input >= proto_.input_size()) return fmt::format("input {}", input);
+  return fmt::format("input {} (\"{}\")", input, escape(proto_.input(input)));
 }
 
 Value Node::value(int input) {

@@ -11,6 +11,9 @@ namespace spmd::onnx {
 // Element types that the first input may have.
 enum class Accepts : uint8_t { kAnything, kFloats, kNumbers, kIntegers, kBooleans, kTensors };
 
+// The domain of ONNX Runtime's own ops. What they mean: its docs/ContribOperators.md.
+inline constexpr std::string_view kMicrosoft = "com.microsoft";
+
 struct OpHandler {
   std::string_view name;
   void (*emit)(Node& node);
@@ -30,7 +33,9 @@ std::span<const OpHandler> image_ops();
 std::span<const OpHandler> indexing_ops();
 std::span<const OpHandler> linalg_ops();
 std::span<const OpHandler> loss_ops();
+std::span<const OpHandler> microsoft_attention_ops();
 std::span<const OpHandler> microsoft_ops();
+std::span<const OpHandler> microsoft_quantization_ops();
 std::span<const OpHandler> normalization_ops();
 std::span<const OpHandler> optimizer_ops();
 std::span<const OpHandler> ordering_ops();

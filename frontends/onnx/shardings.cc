@@ -110,27 +110,36 @@ auto at_place(const std::string& place, Work&& work) {
   }
 }
 
+// Adds the grids of nodes, and of those in their branches and loops, of one configuration.
+void add_tiles(const google::protobuf::RepeatedPtrField<NodeProto>& nodes,
+               const std::string& configuration, const std::string& source,
+               std::vector<TileAssignment>& tiles) {
+  for (const NodeProto& node : nodes) {
+    for (const AttributeProto& attribute : node.attribute()) {
+      add_tiles(attribute.g().node(), configuration, source, tiles);
+    }
+    for (const NodeDeviceConfigurationProto& placement : node.device_configurations()) {
+      if (placement.configuration_id() != configuration) continue;
+      for (const ShardingSpecProto& spec : placement.sharding_spec()) {
+        const std::string place = fmt::format("{}: node \"{}\": sharding of \"{}\"", source,
+                                              node.name(), spec.tensor_name());
+        tiles.push_back(tiles_of(spec, place));
+        at_place(place, [&] { return check_tiles(tiles.back()); });
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Shardings::Shardings(const ModelProto& model, const std::string& source) {
   if (model.configuration_size() == 0) return;
   configuration_ = model.configuration(0).name();
   std::vector<TileAssignment> tiles;
-  const auto add = [&](const auto& nodes) {
-    for (const NodeProto& node : nodes) {
-      for (const NodeDeviceConfigurationProto& placement : node.device_configurations()) {
-        if (placement.configuration_id() != configuration_) continue;
-        for (const ShardingSpecProto& spec : placement.sharding_spec()) {
-          const std::string place = fmt::format("{}: node \"{}\": sharding of \"{}\"", source,
-                                                node.name(), spec.tensor_name());
-          tiles.push_back(tiles_of(spec, place));
-          at_place(place, [&] { return check_tiles(tiles.back()); });
-        }
-      }
-    }
-  };
-  add(model.graph().node());
-  for (const FunctionProto& function : model.functions()) add(function.node());
+  add_tiles(model.graph().node(), configuration_, source, tiles);
+  for (const FunctionProto& function : model.functions()) {
+    add_tiles(function.node(), configuration_, source, tiles);
+  }
   if (tiles.empty()) return;
   const int64_t devices =
       std::clamp<int64_t>(model.configuration(0).num_devices(), 0, kMaxTileDevices);

@@ -17,14 +17,33 @@ using Table = std::unordered_map<std::string, std::vector<const OpHandler*>>;  /
 const Table& table() {
   static const Table ops = [] {
     Table all;
-    for (const auto& handlers :
-         {activation_ops(),    attention_ops(),      contraction_ops(), control_flow_ops(),
-          convolution_ops(),   data_dependent_ops(), elementwise_ops(), image_ops(),
-          indexing_ops(),      linalg_ops(),         loss_ops(),        microsoft_ops(),
-          normalization_ops(), optimizer_ops(),      ordering_ops(),    quantization_ops(),
-          random_ops(),        recurrent_ops(),      reduction_ops(),   resize_ops(),
-          sequence_ops(),      shape_ops(),          signal_ops(),      text_ops(),
-          window_ops()}) {
+    for (const auto& handlers : {activation_ops(),
+                                 attention_ops(),
+                                 contraction_ops(),
+                                 control_flow_ops(),
+                                 convolution_ops(),
+                                 data_dependent_ops(),
+                                 elementwise_ops(),
+                                 image_ops(),
+                                 indexing_ops(),
+                                 linalg_ops(),
+                                 loss_ops(),
+                                 microsoft_ops(),
+                                 microsoft_attention_ops(),
+                                 microsoft_quantization_ops(),
+                                 normalization_ops(),
+                                 optimizer_ops(),
+                                 ordering_ops(),
+                                 quantization_ops(),
+                                 random_ops(),
+                                 recurrent_ops(),
+                                 reduction_ops(),
+                                 resize_ops(),
+                                 sequence_ops(),
+                                 shape_ops(),
+                                 signal_ops(),
+                                 text_ops(),
+                                 window_ops()}) {
       for (const OpHandler& handler : handlers) {
         all[fmt::format("{}:{}", handler.domain, handler.name)].push_back(&handler);
       }

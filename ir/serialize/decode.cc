@@ -207,7 +207,13 @@ class ModuleDecoder {
 
 Module decode_module(const ir::Module& from, const std::string& source) {
   Module module = ModuleDecoder(from, source).run();
-  verify(module);
+  // What is wrong is wrong in this file, whatever file the module once came from.
+  std::string origin = std::exchange(module.source, source);
+  verify(module, [&](const Function& fn, OpId op) {
+    const LocationRef& location = fn.op(op).location;
+    return location ? fmt::format("{}: {}", source, location->to_string()) : source;
+  });
+  module.source = std::move(origin);
   return module;
 }
 

@@ -98,6 +98,7 @@ Module read_program(const OptOptions& options) {
 }
 
 int run(const OptOptions& options) {
+  if (options.reduce) return run_reduce(*options.reduce);
   if (options.list_passes) {
     list_passes();
     return kOk;

@@ -46,14 +46,40 @@ void describe(CLI::App& app, OptOptions& options) {
   app.add_flag("--list-passes", options.list_passes, "list the passes and stop");
 }
 
+CLI::App* describe_reduce(CLI::App& app, ReduceOptions& options) {
+  CLI::App* reduce =
+      app.add_subcommand("reduce", "shrink a program that fails to one that fails alike");
+  reduce->add_option("file", options.input, "program, in any format that spmd-run reads")
+      ->required();
+  reduce->add_option("--mesh", options.mesh, "sizes of the mesh axes: data=2,model=4");
+  reduce->add_option("--config", options.config, "YAML file with a mesh and sharding rules");
+  reduce->add_option("--seed", options.seed, "seed of the random inputs");
+  reduce->add_option("--tolerance", options.tolerance,
+                     "largest difference that is none (what rounding explains unless given)");
+  reduce->add_option("--timeout", options.seconds, "seconds after which a check counts as hanging")
+      ->check(CLI::PositiveNumber);
+  reduce->add_option("-o,--output", options.output, "file to write");
+  reduce->footer(
+      "Compiles the program, evaluates it after every pass, and runs it on threads, in a process\n"
+      "of its own. Whatever fails first - a crash, a hang, an error, another result - must fail\n"
+      "alike in what is left, which is printed as StableHLO text.");
+  return reduce;
+}
+
 }  // namespace
 
 OptOptions parse_options(int argc, char** argv) {
   OptOptions options;
   CLI::App app("spmd-opt: read a program, run passes on it, and print what came out");
   describe(app, options);
+  ReduceOptions reduce_options;
+  const CLI::App* reduce = describe_reduce(app, reduce_options);
   try {
     app.parse(argc, argv);
+    if (reduce->parsed()) {
+      options.reduce = reduce_options;
+      return options;
+    }
     if (!options.list_passes && options.input.empty()) throw CLI::RequiredError("file");
     if (options.pipeline && !options.passes.empty()) {
       throw CLI::ValidationError("--pass", "cannot be combined with --pipeline");

@@ -1,9 +1,11 @@
 // Options of spmd-opt.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "launcher/reduce_command.h"
 #include "passes/pass.h"
 
 namespace spmd {
@@ -29,6 +31,7 @@ struct OptOptions {
   bool evaluate = false;
   double tolerance = 1e-5;
   uint64_t seed = 0;
+  std::optional<ReduceOptions> reduce;  // the subcommand, and nothing of the above
 };
 
 // Parses the command line; prints help or a usage error and exits by itself.

@@ -1,7 +1,9 @@
 // Comparing two stages of a program by running both.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/module.h"
@@ -26,5 +28,20 @@ Difference compare_modules(const Module& before, const Module& after,
                            std::span<const Literal> inputs);
 
 Difference compare_results(const std::vector<Literal>& before, const std::vector<Literal>& after);
+
+// Where `found` first is further from `expected` than `allowances` (absolute, one per result; none:
+// not at all): "result 0 element 3 is 5, expected 4". Empty when it is nowhere. NaNs are equal, and
+// so are zeros of either sign.
+std::string first_difference(std::span<const Literal> expected, std::span<const Literal> found,
+                             std::span<const double> allowances = {});
+
+// Calls visit(element, a's, b's) for all elements of two tensors of one type; of complex numbers
+// for the real part, then for the imaginary one. Different integers are different numbers, however
+// large.
+void for_each_pair(const Literal& a, const Literal& b,
+                   const std::function<void(int64_t, double, double)>& visit);
+
+// The largest magnitude of a finite element; 0 when there is none.
+double largest_finite(const Literal& literal);
 
 }  // namespace spmd

@@ -38,9 +38,47 @@ bool update_of_everything(Rewriter& rw, OpId id) {
   return rw.type(op.operands[0]) == rw.type(op.operands[1]) && rw.replace(id, op.operands[1]);
 }
 
+// Index arithmetic of later passes needs room and signs. What is beyond the new type stays beyond
+// every dimension.
+ValueId as_wide_index(Builder& builder, ValueId index) {
+  const TensorType type = builder.function().type(index);
+  const bool wide = bit_width(type.dtype) == 64;
+  if (is_unsigned_int(type.dtype) && bit_width(type.dtype) >= 32) {
+    const DType to = wide ? DType::kS64 : DType::kS32;
+    const ValueId most =
+        builder.convert(builder.constant(reducer_identity(OpCode::kMinimum, to)), type.dtype);
+    const ValueId mosts = builder.broadcast(most, type.shape, {});
+    return builder.convert(builder.binary(OpCode::kMinimum, index, mosts), to);
+  }
+  return builder.convert(index, DType::kS32);
+}
+
+bool widen_indices(Rewriter& rw, OpId id) {
+  const Op& op = rw.op(id);
+  size_t first = 1, count = 1;
+  if (op.code == OpCode::kScatter) first = op.results.size();
+  if (op.code == OpCode::kDynamicUpdateSlice) first = 2;
+  if (op.code == OpCode::kDynamicSlice || op.code == OpCode::kDynamicUpdateSlice) {
+    count = op.operands.size() - first;
+  }
+  if (count == 0) return false;
+  const DType dtype = rw.type(op.operands[first]).dtype;
+  if (dtype == DType::kS32 || dtype == DType::kS64) return false;
+  Builder builder = rw.before(id);
+  for (size_t i = first; i < first + count; ++i) {
+    const ValueId index = rw.op(id).operands[i];
+    rw.set_operand(id, i, as_wide_index(builder, index));
+  }
+  return true;
+}
+
 }  // namespace
 
 void add_indexing_patterns(PatternSet& patterns) {
+  for (OpCode code :
+       {OpCode::kGather, OpCode::kScatter, OpCode::kDynamicSlice, OpCode::kDynamicUpdateSlice}) {
+    patterns.add(code, widen_indices);
+  }
   patterns.add(OpCode::kDynamicSlice, dynamic_slice_of_constants);
   patterns.add(OpCode::kDynamicUpdateSlice, update_of_everything);
 }

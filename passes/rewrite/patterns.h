@@ -14,9 +14,12 @@ void add_elementwise_patterns(PatternSet& patterns);
 void add_shape_patterns(PatternSet& patterns);
 // Sums of disjoint pads (gradients of slices) become concatenations.
 void add_pad_patterns(PatternSet& patterns);
-// Reductions over no dimensions, or over dimensions of size 1.
+// Reductions over no dimensions, or over dimensions of size 1; of elements that are converted first,
+// where the reducer works in a wider type.
 void add_reduction_patterns(PatternSet& patterns);
-// Dynamic slices at constant places.
+// Bits of four-bit elements, by way of bytes.
+void add_four_bit_patterns(PatternSet& patterns);
+// Dynamic slices at constant places; indices of at least 32 bits, with a sign.
 void add_indexing_patterns(PatternSet& patterns);
 // Branches on constants.
 void add_control_flow_patterns(PatternSet& patterns);

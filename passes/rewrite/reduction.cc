@@ -19,7 +19,6 @@ bool reduce_of_single_elements(Rewriter& rw, OpId id) {
                                   [&](int64_t dim) { return rw.type(operand).dim(dim) == 1; });
   if (!single) return false;
   const TensorType type = rw.type(op.results[0]);
-  if (type.dtype != rw.type(operand).dtype) return false;  // accumulates in a wider type
   Builder builder = rw.before(id);
   const ValueId reshaped = builder.reshape(operand, type.shape);
   // Combining with the identity is left to the elementwise patterns.
@@ -27,9 +26,33 @@ bool reduce_of_single_elements(Rewriter& rw, OpId id) {
   return rw.replace(id, builder.binary(*reducer, start, reshaped));
 }
 
+// Results of a wider type than the operands: the reducer works in that type, and so may what it is
+// given.
+bool convert_before_reducing(Rewriter& rw, OpId id) {
+  const Op& op = rw.op(id);
+  const size_t count = op.results.size();
+  std::vector<ValueId> operands = op.operands;
+  bool widens = false;
+  Builder builder = rw.before(id);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const DType wanted = rw.type(op.results[i % count]).dtype;
+    if (rw.type(operands[i]).dtype == wanted) continue;
+    operands[i] = builder.convert(operands[i], wanted);
+    widens = true;
+  }
+  if (!widens) return false;
+  ValueMap same;
+  const OpId wide = clone_op(rw.fn(), id, builder, same);
+  rw.fn().set_operands(wide, std::move(operands));
+  const std::vector<ValueId> results = rw.op(wide).results;
+  return rw.replace(id, results);
+}
+
 }  // namespace
 
 void add_reduction_patterns(PatternSet& patterns) {
+  patterns.add(OpCode::kReduce, convert_before_reducing);
+  patterns.add(OpCode::kReduceWindow, convert_before_reducing);
   patterns.add(OpCode::kReduce, reduce_of_single_elements);
 }
 

@@ -12,7 +12,7 @@ bool all_zero(const Dims& dims) {
 }
 
 // Any op that gives back its operand.
-bool drop_identity(Rewriter& rw, OpId id) {
+bool drop_same_shape(Rewriter& rw, OpId id) {
   const Op& op = rw.op(id);
   if (rw.type(op.operands[0]) != rw.type(op.results[0])) return false;
   bool identity = true;
@@ -170,7 +170,7 @@ bool concatenate_of_few(Rewriter& rw, OpId id) {
 void add_shape_patterns(PatternSet& patterns) {
   for (OpCode code : {OpCode::kBroadcastInDim, OpCode::kReshape, OpCode::kTranspose, OpCode::kSlice,
                       OpCode::kPad}) {
-    patterns.add(code, drop_identity);
+    patterns.add(code, drop_same_shape);
   }
   patterns.add(OpCode::kBroadcastInDim, broadcast_of_broadcast);
   patterns.add(OpCode::kBroadcastInDim, broadcast_of_reshape);

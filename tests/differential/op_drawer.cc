@@ -3,52 +3,117 @@
 #include <algorithm>
 
 namespace spmd::testing {
+namespace {
+
+// Real numbers stay below this, so that functions of them stay finite.
+constexpr double kLargestReal = 1e4;
+
+// Ops whose results are exact, or hold elements of their operands.
+bool keeps_precision(OpCode code) {
+  switch (code) {
+    case OpCode::kAbs:
+    case OpCode::kNegate:
+    case OpCode::kMaximum:
+    case OpCode::kMinimum:
+    case OpCode::kSelect:
+    case OpCode::kClamp:
+    case OpCode::kShardingConstraint:
+    case OpCode::kOptimizationBarrier:
+    case OpCode::kPropagationBarrier:
+    case OpCode::kComplex:
+    case OpCode::kReal:
+    case OpCode::kImag:
+      return true;
+    default:
+      return family_of(code) == OpFamily::kShape || code == OpCode::kGather ||
+             code == OpCode::kDynamicSlice || code == OpCode::kDynamicUpdateSlice;
+  }
+}
+
+}  // namespace
+
+const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
+  static const std::vector<Choice> kChoices = {
+      {&OpDrawer::elementwise, 8, 3},
+      {&OpDrawer::binary, 2, 9},
+      {&OpDrawer::compare, 1, 1},
+      {&OpDrawer::unary, 2, 11},
+      {&OpDrawer::bitwise, 1, 8},
+      {&OpDrawer::real_function, 3, 13},
+      {&OpDrawer::real_pair_function, 1, 4},
+      {&OpDrawer::broadcast, 3, 1},
+      {&OpDrawer::reshape, 4, 1},
+      {&OpDrawer::transpose, 2, 1},
+      {&OpDrawer::slice, 3, 1},
+      {&OpDrawer::pad, 2, 1},
+      {&OpDrawer::concatenate, 3, 1},
+      {&OpDrawer::reverse, 1, 1},
+      {&OpDrawer::roll, 2, 1},
+      {&OpDrawer::bitcast, 1, 1},
+      {&OpDrawer::iota, 1, 1},
+      {&OpDrawer::reduce, 5, 1},
+      {&OpDrawer::reduce_pair, 1, 1},
+      {&OpDrawer::reduce_several, 1, 1},
+      {&OpDrawer::dot, 6, 1},
+      {&OpDrawer::convolution, 3, 1},
+      {&OpDrawer::reduce_window, 3, 1},
+      {&OpDrawer::select_and_scatter, 2, 1},
+      {&OpDrawer::dynamic_slice, 2, 1},
+      {&OpDrawer::dynamic_update_slice, 2, 1},
+      {&OpDrawer::gather, 4, 1},
+      {&OpDrawer::scatter, 4, 1},
+      {&OpDrawer::sort, 1, 1},
+      {&OpDrawer::top_k, 1, 1},
+      {&OpDrawer::random_bits, 1, 1},
+      {&OpDrawer::loop, 3, 1},
+      {&OpDrawer::contraction_loop, 1, 1},
+      {&OpDrawer::branch, 1, 2},
+      {&OpDrawer::barrier, 1, 1},
+      {&OpDrawer::call, 1, 1},
+      {&OpDrawer::constraint, 1, 1},
+      {&OpDrawer::manual_computation, 1, 1},
+      {&OpDrawer::collective, 1, 6},
+      {&OpDrawer::fft, 2, 1},
+      {&OpDrawer::cholesky, 1, 1},
+      {&OpDrawer::triangular_solve, 1, 1},
+      {&OpDrawer::complex, 2, 3},
+      {&OpDrawer::special_function, 1, 8},
+      {&OpDrawer::propagation_barrier, 1, 1},
+      {&OpDrawer::sharding_group, 1, 1},
+  };
+  return kChoices;
+}
+
+const OpDrawer::Choice& OpDrawer::preferred(const Setting& setting) {
+  const std::vector<Choice>& all = choices();
+  int total = 0;
+  for (const Choice& choice : all) total += choice.ops;
+  int64_t at = setting.op % total;
+  size_t choice = 0;
+  while (at >= all[choice].ops) at -= all[choice++].ops;
+  return all[choice];
+}
+
+bool OpDrawer::prefers_real_numbers(const Setting& setting) {
+  const Draw draw = preferred(setting).draw;
+  return draw == &OpDrawer::real_function || draw == &OpDrawer::real_pair_function;
+}
+
+ValueId OpDrawer::draw_one() {
+  const std::vector<Choice>& all = choices();
+  if (random_.chance(35)) return (this->*preferred(setting_).draw)(any());
+  if (manual_ != nullptr && random_.chance(40)) return collective(any());
+  int total = 0;
+  for (const Choice& choice : all) total += choice.weight;
+  int64_t at = random_.below(total);
+  size_t choice = 0;
+  while (at >= all[choice].weight) at -= all[choice++].weight;
+  return (this->*all[choice].draw)(any());
+}
 
 void OpDrawer::step() {
-  struct Choice {
-    Draw draw;
-    int weight;
-  };
-  static const std::vector<Choice> kChoices = {
-      {&OpDrawer::elementwise, 8},
-      {&OpDrawer::broadcast, 3},
-      {&OpDrawer::reshape, 4},
-      {&OpDrawer::transpose, 2},
-      {&OpDrawer::slice, 3},
-      {&OpDrawer::pad, 2},
-      {&OpDrawer::concatenate, 3},
-      {&OpDrawer::reverse, 1},
-      {&OpDrawer::reduce, 5},
-      {&OpDrawer::reduce_pair, 1},
-      {&OpDrawer::dot, 6},
-      {&OpDrawer::convolution, 3},
-      {&OpDrawer::reduce_window, 2},
-      {&OpDrawer::select_and_scatter, 1},
-      {&OpDrawer::dynamic_slice, 2},
-      {&OpDrawer::dynamic_update_slice, 2},
-      {&OpDrawer::gather, 4},
-      {&OpDrawer::scatter, 4},
-      {&OpDrawer::sort, 1},
-      {&OpDrawer::top_k, 1},
-      {&OpDrawer::random_bits, 1},
-      {&OpDrawer::loop, 3},
-      {&OpDrawer::branch, 1},
-      {&OpDrawer::barrier, 1},
-      {&OpDrawer::fft, 2},
-      {&OpDrawer::cholesky, 1},
-      {&OpDrawer::complex, 2},
-      {&OpDrawer::triangular_solve, 1},
-      {&OpDrawer::special_function, 1},
-      {&OpDrawer::propagation_barrier, 1},
-      {&OpDrawer::sharding_group, 1},
-  };
-  int total = 0;
-  for (const Choice& choice : kChoices) total += choice.weight;
   for (int attempt = 0; attempt < 20; ++attempt) {
-    int64_t at = random_.below(total);
-    size_t choice = 0;
-    while (at >= kChoices[choice].weight) at -= kChoices[choice++].weight;
-    const ValueId result = (this->*kChoices[choice].draw)(any());
+    const ValueId result = draw_one();
     if (result == ValueId::kNone) continue;
     if (random_.chance(20)) constrained(result);
     if (random_.chance(5)) annotate(result);
@@ -57,26 +122,67 @@ void OpDrawer::step() {
   }
 }
 
+// ---- what is known of values
+
+bool OpDrawer::fits(DType dtype, double bound) const {
+  if (!is_float(dtype) && !is_complex(dtype)) return true;
+  return bound <= (setting_.whole ? largest_exact(dtype) : std::min(kLargestReal, high_end(dtype)));
+}
+
 ValueId OpDrawer::known(ValueId value, double bound) {
-  if (!exact(bound) || type(value).num_elements() > 4000) return ValueId::kNone;
+  const TensorType& type = this->type(value);
+  if (!fits(type.dtype, bound) || type.num_elements() > 4000) return ValueId::kNone;
   return remember(value, bound);
 }
 
 ValueId OpDrawer::remember(ValueId value, double bound) {
-  bounds_[value] = bound;
+  if (facts_.contains(value)) return value;  // the builder made nothing new
+  Facts facts = facts_of_operands(value);
+  const DType dtype = type(value).dtype;
+  facts.bound = is_integer(dtype) ? std::min(bound, largest_integer(dtype)) : bound;
+  facts_[value] = facts;
   pool_.push_back(value);
   return value;
 }
 
+OpDrawer::Facts OpDrawer::facts_of_operands(ValueId value) const {
+  Facts facts;
+  const Op* op = fn_.def(value);
+  if (op == nullptr) return facts;
+  const auto look = [&](const Op& at) {
+    for (ValueId operand : at.operands) {
+      const auto found = facts_.find(operand);
+      // What stands between values that are known is made of such values.
+      const Facts& known = found != facts_.end() ? found->second : facts_of_operands(operand);
+      facts.rough = facts.rough || known.rough;
+      facts.varying |= known.varying;
+    }
+  };
+  look(*op);
+  for (BlockId region : op->regions) {
+    walk(fn_, region, [&](OpId id) { look(fn_.op(id)); });
+  }
+  if (manual_ == nullptr) facts.varying = 0;
+  const DType dtype = type(value).dtype;
+  const bool computes = !setting_.whole && (is_float(dtype) || is_complex(dtype));
+  if (computes && !keeps_precision(op->code)) facts.rough = true;
+  return facts;
+}
+
+// ---- values
+
 ValueId OpDrawer::any() {
+  if (setting_.has(Circumstance::kUnreduced) && depth_ == 0 && random_.chance(40)) {
+    const ValueId reduced = reduce(cut(latest_or_any()));
+    if (reduced != ValueId::kNone) return reduced;
+  }
+  return latest_or_any();
+}
+
+ValueId OpDrawer::latest_or_any() {
   const auto count = static_cast<int64_t>(pool_.size());
   const int64_t recent = random_.chance(70) ? std::max<int64_t>(0, count - 3) : 0;
   return pool_[static_cast<size_t>(random_.pick(recent, count - 1))];
-}
-
-int64_t OpDrawer::size() {
-  if (random_.chance(1)) return 0;
-  return random_.of(std::vector<int64_t>{1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 12, 13});
 }
 
 Dims OpDrawer::shape(int64_t rank) {
@@ -90,9 +196,17 @@ Dims OpDrawer::shape(int64_t rank) {
   return shape;
 }
 
+// The bounds of passes/equivalence/random_inputs.h.
 ValueId OpDrawer::argument(TensorType type) {
+  const double bound = type.dtype == DType::kBool ? 1
+                       : is_integer(type.dtype)   ? (bit_width(type.dtype) == 4 ? 7 : 14)
+                                                  : 3;
+  return argument(std::move(type), bound);
+}
+
+ValueId OpDrawer::argument(TensorType type, double bound) {
+  if (manual_ != nullptr) return manual_argument(type);
   fn_.argument_info.emplace_back();
-  const double bound = type.dtype == DType::kBool ? 1 : is_float(type.dtype) ? 3 : 14;
   const ValueId value = fn_.add_block_argument(fn_.body(), std::move(type));
   if (random_.chance(70)) annotate(value);
   return remember(value, bound);
@@ -100,7 +214,7 @@ ValueId OpDrawer::argument(TensorType type) {
 
 ValueId OpDrawer::scalar(DType dtype, double value) {
   const ValueId result = b_->scalar(dtype, value);
-  bounds_[result] = std::abs(value);
+  facts_[result] = {.bound = std::abs(value)};
   return result;
 }
 
@@ -141,6 +255,17 @@ ValueId OpDrawer::like(const TensorType& type) {
   return random_.chance(65) ? argument(type) : source(type);
 }
 
+ValueId OpDrawer::firm_like(const TensorType& type) {
+  const ValueId value = like(type);
+  return rough(value) ? source(type) : value;
+}
+
+ValueId OpDrawer::uniform_like(const TensorType& type) {
+  const ValueId value = firm_like(type);
+  if (varying(value) == 0) return value;
+  return scalar(type.dtype, static_cast<double>(random_.below(2)));
+}
+
 std::vector<int64_t> OpDrawer::some_dims(int64_t rank, int64_t at_least) {
   Dims dims;
   for (int64_t d = 0; d < rank; ++d) dims.push_back(d);
@@ -153,43 +278,42 @@ std::vector<int64_t> OpDrawer::some_dims(int64_t rank, int64_t at_least) {
 
 // ---- shardings
 
-Sharding OpDrawer::sharding(int64_t rank) {
-  Sharding sharding = Sharding::replicate(rank);
-  for (DimSharding& dim : sharding.dims) {
-    dim.open = random_.chance(60);
-    if (random_.chance(8)) dim.priority = static_cast<int>(random_.below(3));
+// The value, cut over some axis along every dimension that can be: reductions of it are partial.
+ValueId OpDrawer::cut(ValueId value) {
+  Sharding wish = Sharding::replicate(type(value).rank());
+  AxisList axes;
+  for (int axis = 0; axis < setting_.mesh.num_axes(); ++axis) axes.push_back({axis, 1, 0});
+  if (manual_ != nullptr) {
+    std::erase_if(axes, [&](const AxisRef& axis) {
+      return std::find(manual_->all_axes.begin(), manual_->all_axes.end(), axis) !=
+             manual_->all_axes.end();
+    });
   }
-  AxisList pieces;
-  for (int axis = 0; axis < mesh_.num_axes(); ++axis) {
-    if (mesh_.axis_size(axis) == 4 && random_.chance(30)) {
-      pieces.push_back({axis, 1, 2});
-      pieces.push_back({axis, 2, 2});
-    } else {
-      pieces.push_back({axis, 1, 0});
-    }
+  random_.shuffle(axes);
+  Dims order = some_dims(type(value).rank(), type(value).rank());
+  random_.shuffle(order);
+  for (size_t i = 0; i < order.size() && i < axes.size(); ++i) {
+    wish.dims[static_cast<size_t>(order[i])].axes = {axes[i]};
   }
-  random_.shuffle(pieces);
-  for (const AxisRef& piece : pieces) {
-    if (rank > 0 && random_.chance(65)) {
-      AxisList& axes = sharding.dims[static_cast<size_t>(random_.below(rank))].axes;
-      axes.push_back(piece);
-    } else if (random_.chance(10)) {
-      sharding.replicated.push_back(piece);
-    }
-  }
-  // Neighbouring parts of an axis are that axis.
-  for (DimSharding& dim : sharding.dims) dim.axes = from_atoms(to_atoms(dim.axes, mesh_), mesh_);
-  return sharding;
+  return remember(b_->value(OpCode::kShardingConstraint, {value}, ReshardAttrs{wish}),
+                  bound(value));
+}
+
+Sharding OpDrawer::sharding(int64_t rank, bool may_be_unreduced) {
+  return random_sharding(setting_, random_, rank, manual_ ? manual_->all_axes : AxisList{},
+                         may_be_unreduced);
 }
 
 void OpDrawer::annotate(ValueId value) {
-  fn_.value(value).sharding = std::make_shared<const Sharding>(sharding(type(value).rank()));
+  const bool sums = is_float(type(value).dtype) || is_integer(type(value).dtype);
+  fn_.value(value).sharding =
+      std::make_shared<const Sharding>(sharding(type(value).rank(), /*may_be_unreduced=*/sums));
 }
 
 ValueId OpDrawer::constrained(ValueId value) {
-  return known(
-      b_->value(OpCode::kShardingConstraint, {value}, ReshardAttrs{sharding(type(value).rank())}),
-      bound(value));
+  const bool sums = is_float(type(value).dtype) || is_integer(type(value).dtype);
+  const Sharding wish = sharding(type(value).rank(), /*may_be_unreduced=*/sums);
+  return known(b_->value(OpCode::kShardingConstraint, {value}, ReshardAttrs{wish}), bound(value));
 }
 
 }  // namespace spmd::testing

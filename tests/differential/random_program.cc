@@ -2,28 +2,14 @@
 
 #include <algorithm>
 
+#include "ir/text.h"
 #include "ir/verifier.h"
+#include "passes/shrink/well_defined.h"
+#include "support/error.h"
 #include "tests/differential/op_drawer.h"
 
 namespace spmd::testing {
 namespace {
-
-Mesh random_mesh(Random& random) {
-  std::vector<MeshAxis> axes;
-  int64_t devices = 1;
-  for (int64_t i = random.pick(1, 3); i > 0; --i) {
-    const int64_t size = random.of(std::vector<int64_t>{1, 2, 2, 2, 3, 4, 4});
-    if (devices * size > 12) continue;
-    devices *= size;
-    axes.push_back({std::string(1, "xyz"[axes.size()]), size});
-  }
-  std::vector<int64_t> order;
-  if (random.chance(50)) {
-    for (int64_t device = 0; device < devices; ++device) order.push_back(device);
-    random.shuffle(order);
-  }
-  return Mesh(std::move(axes), std::move(order));
-}
 
 // Values without users, and a few others.
 std::vector<ValueId> choose_results(const Function& fn, OpDrawer& drawer, Random& random) {
@@ -50,18 +36,30 @@ void alias(Function& fn, Random& random) {
   }
 }
 
+Setting setting_of_seed(Random& random) {
+  Setting setting = random_setting(random);
+  setting.whole = setting.whole && !OpDrawer::prefers_real_numbers(setting);
+  return setting;
+}
+
+int64_t number_of_steps(const Setting& setting, Random& random) {
+  if (setting.deep) return random.pick(12, 24);
+  return random.chance(85) ? random.pick(1, 5) : random.pick(6, 12);
+}
+
 }  // namespace
 
 Module random_program(uint64_t seed) {
   Random random(seed);
+  const Setting setting = setting_of_seed(random);
   Module module;
   module.name = "seed_" + std::to_string(seed);
-  module.mesh = random_mesh(random);
+  module.mesh = setting.mesh;
   Function& fn = module.function(module.add_function("main"));
-  OpDrawer drawer(fn, module.mesh, random);
+  OpDrawer drawer(module, fn, setting, random);
   drawer.argument({drawer.number(), drawer.shape(random.pick(1, 3))});
   if (random.chance(60)) drawer.argument({drawer.number(), drawer.shape(random.pick(0, 4))});
-  for (int64_t steps = random.pick(1, 6); steps > 0; --steps) drawer.step();
+  for (int64_t steps = number_of_steps(setting, random); steps > 0; --steps) drawer.step();
   const std::vector<ValueId> results = choose_results(fn, drawer, random);
   for (ValueId result : results) {
     ResultInfo& info = fn.result_info.emplace_back();
@@ -71,29 +69,28 @@ Module random_program(uint64_t seed) {
   drawer.builder().return_op(results);
   alias(fn, random);
   verify(module);
+  SPMD_CHECK(shrinking::is_well_defined(module), "seed {}:\n{}", seed, print_stablehlo(module));
   return module;
 }
 
-std::vector<Literal> exact_inputs(const Module& module, uint64_t seed) {
+StageOptions random_stages(uint64_t seed) {
   Random random(seed);
-  const Function& main = module.main();
-  std::vector<Literal> inputs;
-  for (ValueId argument : main.arguments()) {
-    const TensorType& type = main.type(argument);
-    Literal literal(type);
-    std::byte* out = literal.mutable_data();
-    const auto size = static_cast<size_t>(byte_size(type.dtype));
-    for (int64_t e = 0; e < type.num_elements(); ++e, out += size) {
-      const int64_t value = type.dtype == DType::kBool    ? random.below(2)
-                            : is_unsigned_int(type.dtype) ? random.pick(0, 3)
-                            : is_float(type.dtype)        ? random.pick(-3, 3)
-                            : random.chance(80)           ? random.pick(0, 5)
-                                                          : random.pick(-3, 14);
-      std::memcpy(out, Literal::splat({type.dtype, {}}, static_cast<double>(value)).data(), size);
-    }
-    inputs.push_back(std::move(literal));
+  StageOptions options;
+  options.exact = setting_of_seed(random).whole;
+  options.inputs = options.exact ? InputStyle::kWhole : InputStyle::kReal;
+  options.seed = seed;
+  options.cost = cost_model_of(seed);
+  return options;
+}
+
+CostModel cost_model_of(uint64_t seed) {
+  CostModel cost;
+  if (seed % 3 == 1) cost.latency = 0;
+  if (seed % 3 == 2) {
+    cost.latency = 1e-9;
+    cost.bandwidth = 1e6;
   }
-  return inputs;
+  return cost;
 }
 
 }  // namespace spmd::testing

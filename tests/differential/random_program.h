@@ -1,10 +1,10 @@
-// Random sharded programs over all op families, and inputs on which their sums are exact.
+// Random sharded programs over all op families.
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "ir/module.h"
+#include "launcher/stages.h"
 
 namespace spmd::testing {
 
@@ -12,8 +12,12 @@ namespace spmd::testing {
 // arguments, results and values in between, some arguments aliased with results.
 Module random_program(uint64_t seed);
 
-// One literal per argument of main: small integers, also in floats, so that every order of addition
-// gives the same sum. Integers may be out of range as indices.
-std::vector<Literal> exact_inputs(const Module& module, uint64_t seed);
+// How the program of this seed is checked: on whole numbers, on which its sums are exact, or on
+// real ones; with links of some cost.
+StageOptions random_stages(uint64_t seed);
+
+// Links of several kinds, so that all ways to communicate are the cheapest somewhere: with free
+// latency it is bytes that count, on slow links any work is worth sparing some.
+CostModel cost_model_of(uint64_t seed);
 
 }  // namespace spmd::testing

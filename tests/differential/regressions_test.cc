@@ -1,24 +1,9 @@
 // Programs on which partitioning was once wrong, as small as they get.
 #include "gtest/gtest.h"
-#include "ir/text.h"
-#include "ir/verifier.h"
-#include "tests/differential/stages.h"
+#include "tests/differential/same_meaning.h"
 
 namespace spmd::testing {
 namespace {
-
-// Runs main(), given by its signature and body, through all stages on several inputs.
-void expect_same_meaning(const std::string& mesh, const std::string& main) {
-  const Module module = parse_stablehlo(
-      "module @test {\nsdy.mesh @mesh = <[" + mesh + "]>\nfunc.func public @main" + main + "\n}\n",
-      "regression.mlir");
-  verify(module);
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
-    const auto failure = check_stages(module, seed);
-    if (failure)
-      ADD_FAILURE() << "seed " << seed << ", after " << failure->stage << ": " << failure->what;
-  }
-}
 
 // Along a dimension that slices span, indices are clamped to 0: no rank may shift them.
 TEST(PartitionRegressions, GatherIndexOfASpannedDimension) {

@@ -28,7 +28,7 @@ SeedRange seed_range(const char* variable, uint64_t count) {
   if (const char* text = std::getenv(variable)) {
     char* end = nullptr;
     range.from = range.to = std::strtoull(text, &end, 10);
-    if (*end == ':') range.to = std::strtoull(end + 1, nullptr, 10);
+    if (*end == ':') range.to = end[1] == '\0' ? UINT64_MAX : std::strtoull(end + 1, nullptr, 10);
   }
   return range;
 }

@@ -9,8 +9,8 @@ struct SeedRange {
   uint64_t from = 1, to = 1;  // both included
 };
 
-// 1 to `count`, or what the environment variable says ("from:to", or one seed), for longer runs and
-// for one seed again.
+// 1 to `count`, or what the environment variable says ("from:to", "from:" without end, or one
+// seed), for longer runs and for one seed again.
 SeedRange seed_range(const char* variable, uint64_t count);
 
 // From now on a crash of the process says that it was in the program of this seed.

@@ -102,6 +102,23 @@ TEST(Serialize, DamageIsFound) {
   }
 }
 
+// The file that is damaged is the one that is read, whatever its bytes say of where it came from.
+TEST(Serialize, FaultsAreThoseOfTheFile) {
+  const auto without_results = [](ir::Module& m) { m.mutable_functions(0)->clear_results(); };
+  const auto with_source = [&](const std::string& source) {
+    return proto_error(changed([&](ir::Module& m) {
+      m.set_source(source);
+      without_results(m);
+    }));
+  };
+  EXPECT_TRUE(with_source("first.mlir").starts_with("m.pb: @main: ")) << with_source("first.mlir");
+  EXPECT_EQ(with_source(std::string(20, '\0')), with_source("first.mlir"));
+}
+
+TEST(Serialize, MessagesShowNul) {
+  EXPECT_STREQ(UserError(std::string("a\0b", 3), std::string("\0", 1)).what(), "a\\x00b: \\x00");
+}
+
 TEST(Serialize, DamagedBytesAreSafe) {
   const std::string bytes = sample();
   const auto attempt = [](const std::string& tried) {

@@ -142,17 +142,14 @@ std::vector<Literal> run_partitioned(OnnxRun& data, uint64_t seed, size_t& colle
 }
 
 // $SPMD_ONNX_CASE picks one by its name, $SPMD_ONNX_SEED its shardings.
-std::vector<OnnxCase> chosen_cases() {
-  std::vector<OnnxCase> cases = onnx_cases();
+std::vector<OnnxCase> chosen(std::vector<OnnxCase> cases) {
   if (const char* name = std::getenv("SPMD_ONNX_CASE")) {
     std::erase_if(cases, [&](const OnnxCase& c) { return c.name != name; });
   }
   return cases;
 }
 
-TEST(OnnxCases, GiveTheExpectedOutputs) {
-  const std::vector<OnnxCase> cases = chosen_cases();
-  if (cases.empty()) GTEST_SKIP() << "[SKIP] the package libonnx-testdata is not installed";
+Summary evaluated(const std::vector<OnnxCase>& cases) {
   Summary summary;
   for (const OnnxCase& test_case : cases) {
     summary.add(test_case, outcome(test_case, 0, [](const OnnxRun& data) {
@@ -160,25 +157,60 @@ TEST(OnnxCases, GiveTheExpectedOutputs) {
                 }));
   }
   summary.print("evaluated");
+  return summary;
+}
+
+// Runs a case with shardings drawn from a seed.
+void add_partitioned(const OnnxCase& test_case, uint64_t salt, Summary& summary,
+                     size_t& collectives) {
+  const char* given = std::getenv("SPMD_ONNX_SEED");
+  const uint64_t seed =
+      given ? std::strtoull(given, nullptr, 10) : std::hash<std::string>{}(test_case.name) + salt;
+  const std::string what = outcome(
+      test_case, 1e-6, [&](OnnxRun& data) { return run_partitioned(data, seed, collectives); });
+  summary.add(test_case, what.empty() ? what : what + " (seed " + std::to_string(seed) + ")");
+}
+
+TEST(OnnxCases, GiveTheExpectedOutputs) {
+  const std::vector<OnnxCase> cases = chosen(onnx_cases());
+  if (cases.empty()) GTEST_SKIP() << "[SKIP] the package libonnx-testdata is not installed";
+  const Summary summary = evaluated(cases);
   if (cases.size() > 1) {
     EXPECT_GE(summary.passed(), kRequired);
+  }
+}
+
+TEST(OwnOnnxCases, GiveTheExpectedOutputs) {
+  const std::vector<OnnxCase> cases = own_onnx_cases();
+  ASSERT_FALSE(cases.empty());
+  evaluated(chosen(cases));
+}
+
+TEST(OwnOnnxCases, GiveTheExpectedOutputsPartitioned) {
+  constexpr uint64_t kSeeds = 4;  // of shardings for each
+  Summary summary;
+  size_t collectives = 0;
+  for (const OnnxCase& test_case : chosen(own_onnx_cases())) {
+    for (uint64_t salt = 0; salt < kSeeds; ++salt) {
+      add_partitioned(test_case, salt, summary, collectives);
+    }
+  }
+  summary.print("partitioned");
+  // Shardings that need none would prove nothing.
+  if (std::getenv("SPMD_ONNX_CASE") == nullptr) {
+    EXPECT_GT(collectives, 100u);
   }
 }
 
 class PartitionedOnnxCases : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(PartitionedOnnxCases, GiveTheExpectedOutputs) {
-  const std::vector<OnnxCase> cases = chosen_cases();
+  const std::vector<OnnxCase> cases = chosen(onnx_cases());
   if (cases.empty()) GTEST_SKIP() << "[SKIP] the package libonnx-testdata is not installed";
-  const char* given = std::getenv("SPMD_ONNX_SEED");
   Summary summary;
   size_t collectives = 0;
   for (size_t i = GetParam(); i < cases.size(); i += kShards) {
-    const uint64_t seed =
-        given ? std::strtoull(given, nullptr, 10) : std::hash<std::string>{}(cases[i].name);
-    const std::string what = outcome(
-        cases[i], 1e-6, [&](OnnxRun& data) { return run_partitioned(data, seed, collectives); });
-    summary.add(cases[i], what.empty() ? what : what + " (seed " + std::to_string(seed) + ")");
+    add_partitioned(cases[i], 0, summary, collectives);
   }
   summary.print("partitioned");
   std::printf("partitioned: %zu collectives\n", collectives);

@@ -176,6 +176,18 @@ double largest(const Literal& x) {
   return value;
 }
 
+// Those below `root`, sorted by name.
+void add_cases(const std::string& group, const fs::path& root, std::vector<OnnxCase>& cases) {
+  const size_t first = cases.size();
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root, error)) {
+    if (!fs::exists(entry.path() / "model.onnx")) continue;
+    cases.push_back({group, entry.path().filename().string(), entry.path()});
+  }
+  std::sort(cases.begin() + static_cast<std::ptrdiff_t>(first), cases.end(),
+            [](const OnnxCase& a, const OnnxCase& b) { return a.name < b.name; });
+}
+
 }  // namespace
 
 std::vector<OnnxCase> onnx_cases() {
@@ -183,15 +195,14 @@ std::vector<OnnxCase> onnx_cases() {
   const fs::path root = given != nullptr ? given : "/usr/share/libonnx-testdata/data";
   std::vector<OnnxCase> cases;
   for (const char* group : {"node", "pytorch-converted", "pytorch-operator"}) {
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(root / group, error)) {
-      if (!fs::exists(entry.path() / "model.onnx")) continue;
-      cases.push_back({group, entry.path().filename().string(), entry.path()});
-    }
+    add_cases(group, root / group, cases);
   }
-  std::sort(cases.begin(), cases.end(), [](const OnnxCase& a, const OnnxCase& b) {
-    return std::tie(a.group, a.name) < std::tie(b.group, b.name);
-  });
+  return cases;
+}
+
+std::vector<OnnxCase> own_onnx_cases() {
+  std::vector<OnnxCase> cases;
+  add_cases("own", fs::path(SPMD_SOURCE_DIR) / "tests/data/onnx/node", cases);
   return cases;
 }
 

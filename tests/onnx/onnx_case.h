@@ -18,6 +18,8 @@ struct OnnxCase {
 // The cases of the groups node, pytorch-converted and pytorch-operator, sorted, below
 // $SPMD_ONNX_CASES or where Debian's libonnx-testdata has them; none when there is no such folder.
 std::vector<OnnxCase> onnx_cases();
+// The cases of this repository in the same form, group "own": tests/data/onnx.
+std::vector<OnnxCase> own_onnx_cases();
 
 // One set of data of a case, with the program compiled for it.
 struct OnnxRun {

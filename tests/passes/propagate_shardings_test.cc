@@ -64,6 +64,26 @@ TEST(PropagateShardings, WithoutMeshAxesNothingIsPlaced) {
   EXPECT_FALSE(testing::apply(propagate_shardings_pass(), module));
 }
 
+// Whatever comes from files is whole. The axes are not used for anything else.
+TEST(PropagateShardings, UnreducedAxesAreReserved) {
+  Module module = parse_stablehlo(R"(module @m {
+  sdy.mesh @mesh = <["a"=2, "b"=2]>
+  func.func public @main(%a: tensor<4x4xf32> {jax.arg_info = "w", sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {?}], unreduced={"b"}>}, %b: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"b"}]>}) -> tensor<4x4xf32> {
+    %0 = stablehlo.add %a, %b : tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+})",
+                                  "m.mlir");
+  PassContext context;
+  propagate_shardings_pass().run(module, context);
+  const Function& main = module.main();
+  EXPECT_EQ(main.value(main.arguments()[0]).sharding->to_string(module.mesh), R"([{"a"}, {}])");
+  ASSERT_EQ(context.remarks.size(), 1u);
+  EXPECT_EQ(
+      context.remarks[0].text,
+      R"(is declared as [{"a"}, {?}], unreduced={"b"}: it is reduced where that costs least)");
+}
+
 // x is annotated, w's axes come back through the dot, the result asks for nothing.
 TEST(PropagateShardings, SaysWhereAxesCameFrom) {
   Module module = parse_stablehlo(R"(module @m {

@@ -207,5 +207,32 @@ TEST(Simplify, KeepsShardingAnnotations) {
   EXPECT_EQ(count_ops(module, OpCode::kAdd), 1);
 }
 
+TEST(Simplify, ReducesInTheTypeOfTheReducer) {
+  expect_rewrite(simplify_pass(), program({"tensor<4xbf16>", "tensor<bf16>"}, R"(
+    %0 = stablehlo.reduce(%x0 init: %x1) applies stablehlo.add across dimensions = [0] : (tensor<4xbf16>, tensor<bf16>) -> tensor<f32>
+    return %0 : tensor<f32>)"),
+                 R"(%0 = stablehlo.convert %arg0 : (tensor<4xbf16>) -> tensor<4xf32>
+                    %1 = stablehlo.convert %arg1 : (tensor<bf16>) -> tensor<f32>
+                    %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+                    return %2 : tensor<f32>)");
+}
+
+TEST(Simplify, IndicesHaveRoomAndASign) {
+  expect_rewrite(simplify_pass(), program({kVector, "tensor<i8>"}, R"(
+    %0 = stablehlo.dynamic_slice %x0, %x1, sizes = [2] : (tensor<4xf32>, tensor<i8>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>)"),
+                 R"(%0 = stablehlo.convert %arg1 : (tensor<i8>) -> tensor<i32>
+                    %1 = stablehlo.dynamic_slice %arg0, %0, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
+                    return %1 : tensor<2xf32>)");
+  expect_rewrite(simplify_pass(), program({kVector, "tensor<ui32>"}, R"(
+    %0 = stablehlo.dynamic_slice %x0, %x1, sizes = [2] : (tensor<4xf32>, tensor<ui32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>)"),
+                 R"(%0 = stablehlo.constant dense<2147483647> : tensor<ui32>
+                    %1 = stablehlo.minimum %arg1, %0 : tensor<ui32>
+                    %2 = stablehlo.convert %1 : (tensor<ui32>) -> tensor<i32>
+                    %3 = stablehlo.dynamic_slice %arg0, %2, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
+                    return %3 : tensor<2xf32>)");
+}
+
 }  // namespace
 }  // namespace spmd::testing

@@ -1,5 +1,9 @@
 // Activation functions, softmax and its relatives.
+#include <algorithm>
+#include <cctype>
+
 #include "frontends/onnx/ops.h"
+#include "frontends/onnx/ops/activations.h"
 #include "frontends/onnx/ops/common.h"
 
 namespace spmd::onnx {
@@ -115,7 +119,45 @@ void hardmax(Node& node) {
   node.set(0, reshape(convert(hot, x.dtype()), x.shape()));
 }
 
+// Defaults of the functions that have parameters, as the operators of these names have them.
+double default_alpha(const std::string& name) {
+  if (name == "leakyrelu") return 0.01;
+  if (name == "hardsigmoid") return 0.2;
+  return 1;
+}
+double default_beta(const std::string& name) {
+  if (name == "hardsigmoid") return 0.5;
+  return name == "scaledtanh" ? 1 : 0;
+}
+
 }  // namespace
+
+Activation activation_named(Node& node, const std::string& name, std::optional<double> given_alpha,
+                            std::optional<double> given_beta) {
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  const double alpha = given_alpha.value_or(default_alpha(lower));
+  const double beta = given_beta.value_or(default_beta(lower));
+  if (lower == "sigmoid") return [](const Expr& x) { return sigmoid(x); };
+  if (lower == "tanh") return [](const Expr& x) { return tanh(x); };
+  if (lower == "relu") return [](const Expr& x) { return relu(x); };
+  if (lower == "softplus") return [](const Expr& x) { return softplus(x); };
+  if (lower == "softsign") return [](const Expr& x) { return x / (1.0 + abs(x)); };
+  if (lower == "affine") return [=](const Expr& x) { return x * alpha + beta; };
+  if (lower == "scaledtanh") return [=](const Expr& x) { return tanh(x * beta) * alpha; };
+  if (lower == "leakyrelu") {
+    return [=](const Expr& x) { return select(less(x, 0.0), x * alpha, x); };
+  }
+  if (lower == "thresholdedrelu") {
+    return [=](const Expr& x) { return select(greater(x, alpha), x, 0.0); };
+  }
+  if (lower == "elu") {
+    return [=](const Expr& x) { return select(less(x, 0.0), expm1(min(x, 0.0)) * alpha, x); };
+  }
+  if (lower == "hardsigmoid") return [=](const Expr& x) { return clamp(0, x * alpha + beta, 1); };
+  node.unsupported(fmt::format("activation \"{}\"", name));
+}
 
 std::span<const OpHandler> activation_ops() {
   using enum Accepts;

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/ops.h"
 #include "frontends/onnx/ops/common.h"
+#include "frontends/onnx/ops/contractions.h"
 #include "support/error.h"
 
 namespace spmd::onnx {
@@ -11,20 +12,7 @@ namespace {
 
 void matmul_op(Node& node) { node.set(0, matmul(node.in(0), node.in(1))); }
 
-void gemm(Node& node) {
-  Expr a = node.in(0), b = node.in(1);
-  node.require(a.rank() == 2 && b.rank() == 2, "its operands are no matrices");
-  if (node.flag("transA", false)) a = transpose(a, {1, 0});
-  if (node.flag("transB", false)) b = transpose(b, {1, 0});
-  const double alpha = node.number("alpha", 1), beta = node.number("beta", 1);
-  Expr result = matmul(a, b);
-  if (alpha != 1) result = result * alpha;
-  if (Expr c = node.in_or_none(2); c && beta != 0) {
-    if (beta != 1) c = c * beta;
-    result = result + broadcast_to(c, result.shape());
-  }
-  node.set(0, result);
-}
+void gemm_op(Node& node) { node.set(0, gemm(node)); }
 
 // ---- einsum
 
@@ -203,11 +191,26 @@ void einsum(Node& node) {
 
 }  // namespace
 
+Expr gemm(Node& node) {
+  Expr a = node.in(0), b = node.in(1);
+  node.require(a.rank() == 2 && b.rank() == 2, "its operands are no matrices");
+  if (node.flag("transA", false)) a = transpose(a, {1, 0});
+  if (node.flag("transB", false)) b = transpose(b, {1, 0});
+  const double alpha = node.number("alpha", 1), beta = node.number("beta", 1);
+  Expr result = matmul(a, b);
+  if (alpha != 1) result = result * alpha;
+  if (Expr c = node.in_or_none(2); c && beta != 0) {
+    if (beta != 1) c = c * beta;
+    result = result + broadcast_to(c, result.shape());
+  }
+  return result;
+}
+
 std::span<const OpHandler> contraction_ops() {
   using enum Accepts;
   static constexpr OpHandler kOps[] = {
       {"Einsum", einsum, kNumbers},
-      {"Gemm", gemm, kNumbers},
+      {"Gemm", gemm_op, kNumbers},
       {"MatMul", matmul_op, kNumbers},
   };
   return kOps;

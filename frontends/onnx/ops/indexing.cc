@@ -172,6 +172,7 @@ std::span<const OpHandler> indexing_ops() {
       {"Gather", gather_op},
       {"GatherElements", gather_elements},
       {"GatherND", gather_nd_op},
+      {"GatherND", gather_nd_op, Accepts::kTensors, 1, kMicrosoft},
       {"OneHot", one_hot_op, Accepts::kNumbers},
       {"ReverseSequence", reverse_sequence},
       {"Scatter", scatter_elements},

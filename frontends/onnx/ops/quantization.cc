@@ -4,6 +4,7 @@
 #include "frontends/onnx/ops.h"
 #include "frontends/onnx/ops/common.h"
 #include "frontends/onnx/ops/convolutions.h"
+#include "frontends/onnx/ops/quantizations.h"
 #include "support/error.h"
 
 namespace spmd::onnx {
@@ -86,35 +87,14 @@ void dequantize_linear(Node& node) {
   node.set(0, convert(value * beside(node, convert(scale, wide), value, axis), result));
 }
 
-// To u8, with scale and zero point from the range of the data.
 void dynamic_quantize_linear(Node& node) {
-  const Expr x = node.in(0);
-  const Dims all = dims_from(0, x.rank());
-  const Expr high = max(reduce_max(x, all), 0.0);
-  const Expr low = min(reduce(x, all, OpCode::kMinimum), 0.0);
-  const Expr scale = (high - low) / 255.0;
-  const Expr zero = clamp(0, round_even(0.0 - low / scale), 255);
-  const Expr value =
-      round_even(x / broadcast_in(scale, x.shape(), {})) + broadcast_in(zero, x.shape(), {});
-  node.set(0, convert(clamp(0, value, 255), DType::kU8));
-  node.set(1, scale);
-  node.set(2, convert(zero, DType::kU8));
+  const Quantized q = dynamically_quantized(node.in(0));
+  node.set(0, q.value);
+  node.set(1, q.scale);
+  node.set(2, q.zero);
 }
 
 // ---- products
-
-// An operand as i32, less its zero point: one number, or one per row (`dim`).
-Expr centered(Node& node, const Expr& x, const Expr& zero, int64_t dim) {
-  const Expr wide = convert(x, DType::kS32);
-  if (!zero) return wide;
-  const Expr offset = convert(zero, DType::kS32);
-  if (offset.num_elements() == 1) return wide - broadcast_in(reshape(offset, {}), x.shape(), {});
-  if (offset.rank() == 1) {
-    node.require(offset.dim(0) == x.dim(dim), "a zero point does not fit its tensor");
-    return wide - broadcast_along(offset, x.shape(), dim);
-  }
-  return wide - offset;
-}
 
 void matmul_integer(Node& node) {
   const Expr a = node.in(0), b = node.in(1);
@@ -162,16 +142,41 @@ void qlinear_conv(Node& node) {
 
 }  // namespace
 
+Quantized dynamically_quantized(const Expr& x) {
+  const Dims all = dims_from(0, x.rank());
+  const Expr high = max(reduce_max(x, all), 0.0);
+  const Expr low = min(reduce(x, all, OpCode::kMinimum), 0.0);
+  const Expr scale = (high - low) / 255.0;
+  const Expr zero = clamp(0, round_even(0.0 - low / scale), 255);
+  const Expr value =
+      round_even(x / broadcast_in(scale, x.shape(), {})) + broadcast_in(zero, x.shape(), {});
+  return {convert(clamp(0, value, 255), DType::kU8), scale, convert(zero, DType::kU8)};
+}
+
+Expr centered(Node& node, const Expr& x, const Expr& zero, int64_t dim) {
+  const Expr wide = convert(x, DType::kS32);
+  if (!zero) return wide;
+  const Expr offset = convert(zero, DType::kS32);
+  if (offset.num_elements() == 1) return wide - broadcast_in(reshape(offset, {}), x.shape(), {});
+  if (offset.rank() == 1) {
+    node.require(offset.dim(0) == x.dim(dim), "a zero point does not fit its tensor");
+    return wide - broadcast_along(offset, x.shape(), dim);
+  }
+  return wide - offset;
+}
+
 std::span<const OpHandler> quantization_ops() {
   using enum Accepts;
   static constexpr OpHandler kOps[] = {
       {"ConvInteger", conv_integer, kIntegers},
       {"DequantizeLinear", dequantize_linear, kNumbers},
+      {"DequantizeLinear", dequantize_linear, kNumbers, 1, kMicrosoft},
       {"DynamicQuantizeLinear", dynamic_quantize_linear, kFloats},
       {"MatMulInteger", matmul_integer, kIntegers},
       {"QLinearConv", qlinear_conv, kIntegers},
       {"QLinearMatMul", qlinear_matmul, kNumbers},
       {"QuantizeLinear", quantize_linear, kNumbers},
+      {"QuantizeLinear", quantize_linear, kNumbers, 1, kMicrosoft},
   };
   return kOps;
 }

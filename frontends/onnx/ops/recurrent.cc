@@ -2,13 +2,12 @@
 #include <algorithm>
 
 #include "frontends/onnx/ops.h"
+#include "frontends/onnx/ops/activations.h"
 #include "frontends/onnx/ops/common.h"
 #include "support/error.h"
 
 namespace spmd::onnx {
 namespace {
-
-using Activation = std::function<Expr(const Expr&)>;
 
 // What the three ops have in common; the input is [time, batch, features].
 struct Recurrence {
@@ -23,41 +22,6 @@ struct Recurrence {
   int64_t batch() const { return x.dim(1); }
 };
 
-Activation activation_named(Node& node, const std::string& name, double alpha, double beta) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  if (lower == "sigmoid") return [](const Expr& x) { return sigmoid(x); };
-  if (lower == "tanh") return [](const Expr& x) { return tanh(x); };
-  if (lower == "relu") return [](const Expr& x) { return relu(x); };
-  if (lower == "softplus") return [](const Expr& x) { return softplus(x); };
-  if (lower == "softsign") return [](const Expr& x) { return x / (1.0 + abs(x)); };
-  if (lower == "affine") return [=](const Expr& x) { return x * alpha + beta; };
-  if (lower == "scaledtanh") return [=](const Expr& x) { return tanh(x * beta) * alpha; };
-  if (lower == "leakyrelu") {
-    return [=](const Expr& x) { return select(less(x, 0.0), x * alpha, x); };
-  }
-  if (lower == "thresholdedrelu") {
-    return [=](const Expr& x) { return select(greater(x, alpha), x, 0.0); };
-  }
-  if (lower == "elu") {
-    return [=](const Expr& x) { return select(less(x, 0.0), expm1(min(x, 0.0)) * alpha, x); };
-  }
-  if (lower == "hardsigmoid") return [=](const Expr& x) { return clamp(0, x * alpha + beta, 1); };
-  node.unsupported(fmt::format("activation \"{}\"", name));
-}
-
-// Defaults of the functions that have parameters, as the operators of these names have them.
-double default_alpha(const std::string& name) {
-  if (name == "LeakyRelu") return 0.01;
-  if (name == "HardSigmoid") return 0.2;
-  return 1;
-}
-double default_beta(const std::string& name) {
-  if (name == "HardSigmoid") return 0.5;
-  return name == "ScaledTanh" ? 1 : 0;
-}
-
 std::vector<Activation> activations_of(Node& node, int64_t directions,
                                        const std::vector<std::string>& defaults) {
   std::vector<std::string> names = node.texts("activations");
@@ -71,9 +35,10 @@ std::vector<Activation> activations_of(Node& node, int64_t directions,
   const auto alphas = node.numbers("activation_alpha"), betas = node.numbers("activation_beta");
   std::vector<Activation> activations;
   for (size_t i = 0; i < names.size(); ++i) {
-    const double alpha = alphas && i < alphas->size() ? (*alphas)[i] : default_alpha(names[i]);
-    const double beta = betas && i < betas->size() ? (*betas)[i] : default_beta(names[i]);
-    activations.push_back(activation_named(node, names[i], alpha, beta));
+    const auto at = [&](const auto& values) {
+      return values && i < values->size() ? std::optional((*values)[i]) : std::nullopt;
+    };
+    activations.push_back(activation_named(node, names[i], at(alphas), at(betas)));
   }
   return activations;
 }

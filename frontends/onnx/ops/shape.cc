@@ -432,6 +432,7 @@ std::span<const OpHandler> shape_ops() {
       {"Tile", tile_op},
       {"Transpose", transpose_op},
       {"Trilu", trilu},
+      {"Trilu", trilu, Accepts::kTensors, 1, kMicrosoft},
       {"Unsqueeze", unsqueeze_op},
   };
   return kOps;

@@ -1,10 +1,9 @@
 #include "tests/collectives/planning/exhaustive.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
-
-#include "support/error.h"
 
 namespace spmd::testing {
 
@@ -23,8 +22,8 @@ struct State {
 class Exhaustive {
  public:
   Exhaustive(const std::vector<int64_t>& shape, int64_t element_bytes, const Mesh& mesh,
-             const CostModel& cost, bool avoid)
-      : shape_(shape), mesh_(mesh), cost_(cost), avoid_(avoid), bytes_(element_bytes) {
+             const CostModel& cost, Constraint constraint)
+      : shape_(shape), mesh_(mesh), cost_(cost), constraint_(constraint), bytes_(element_bytes) {
     for (int64_t extent : shape) bytes_ *= extent;
   }
 
@@ -35,15 +34,17 @@ class Exhaustive {
     return state;
   }
 
-  double run(const State& source, const State& target) {
-    target_unreduced_ = target.unreduced;
+  void use_all_axes() { ids(whole_mesh()); }
+
+  // Ends at `target`, or when everything is known.
+  double run(const State& source, const State* target) {
+    if (target != nullptr) target_unreduced_ = target->unreduced;
     improve(source, 0);
     while (!queue_.empty()) {
       const auto [seconds, state] = *queue_.begin();
       queue_.erase(queue_.begin());
       if (seconds > best_.at(state)) continue;
-      if (state.dims == target.dims && state.unreduced == target.unreduced && !state.permuted)
-        return seconds;
+      if (target != nullptr && is_at(state, *target)) return seconds;
       if (state.permuted) {
         State arranged{std::vector<std::vector<int>>(shape_.size()), state.unreduced, false,
                        state.emptied};
@@ -53,7 +54,18 @@ class Exhaustive {
         expand(state, seconds);
       }
     }
-    SPMD_UNREACHABLE("no path");
+    return std::numeric_limits<double>::infinity();
+  }
+
+  // Of each state without its history, after run() without a target.
+  std::map<State, double> least() const {
+    std::map<State, double> seconds;
+    for (const auto& [state, cost] : best_) {
+      if (state.permuted) continue;
+      const auto [it, added] = seconds.emplace(State{state.dims, state.unreduced, false, {}}, cost);
+      if (!added) it->second = std::min(it->second, cost);
+    }
+    return seconds;
   }
 
  private:
@@ -80,10 +92,28 @@ class Exhaustive {
     for (size_t d = 0; d < shape_.size() && !state.permuted; ++d) {
       if (shape_[d] % shards(state.dims[d]) != 0) return;
     }
+    if (constraint_.below_full_size && is_whole(state)) return;
     const auto [it, added] = best_.emplace(state, seconds);
     if (!added && it->second <= seconds) return;
     it->second = seconds;
     queue_.emplace(seconds, state);
+  }
+
+  bool is_whole(const State& state) const {
+    int64_t count = 1;
+    for (const auto& list : state.dims) count *= state.permuted ? list[0] : shards(list);
+    return count == 1;
+  }
+
+  static bool is_at(const State& state, const State& target) {
+    return state.dims == target.dims && state.unreduced == target.unreduced && !state.permuted;
+  }
+
+  AxisList whole_mesh() const {
+    AxisList axes;
+    for (int axis = 0; axis < static_cast<int>(mesh_.num_axes()); ++axis)
+      axes.push_back({axis, 1, 0});
+    return axes;
   }
 
   void expand(const State& state, double seconds) {
@@ -100,7 +130,7 @@ class Exhaustive {
         next.dims[d].pop_back();
         const int64_t n = shards(suffix);
         State gathered = next;
-        if (avoid_ && next.dims[d].empty()) gathered.emptied.insert(d);
+        if (constraint_.avoid_rematerialization && next.dims[d].empty()) gathered.emptied.insert(d);
         go(gathered, CollectiveKind::kAllGather, local * n, n);
         for (size_t to = 0; to < shape_.size(); ++to) {
           State moved = next;
@@ -183,7 +213,7 @@ class Exhaustive {
   const std::vector<int64_t>& shape_;
   const Mesh& mesh_;
   const CostModel& cost_;
-  const bool avoid_;
+  const Constraint constraint_;
   int64_t bytes_;
   AxisList atoms_;
   std::set<int> target_unreduced_;
@@ -195,11 +225,28 @@ class Exhaustive {
 
 double least_seconds(const std::vector<int64_t>& shape, int64_t element_bytes, const Sharding& from,
                      const Sharding& to, const Mesh& mesh, const CostModel& cost,
-                     bool avoid_rematerialization) {
-  Exhaustive search(shape, element_bytes, mesh, cost, avoid_rematerialization);
+                     Constraint constraint) {
+  Exhaustive search(shape, element_bytes, mesh, cost, constraint);
   const State source = search.state_of(from);
   const State target = search.state_of(to);
-  return search.run(source, target);
+  return search.run(source, &target);
+}
+
+std::vector<double> least_seconds_to_each(const std::vector<int64_t>& shape, int64_t element_bytes,
+                                          const Sharding& from,
+                                          const std::vector<Sharding>& targets, const Mesh& mesh,
+                                          const CostModel& cost, Constraint constraint) {
+  Exhaustive search(shape, element_bytes, mesh, cost, constraint);
+  search.use_all_axes();
+  search.run(search.state_of(from), nullptr);
+  const std::map<State, double> least = search.least();
+  std::vector<double> seconds;
+  for (const Sharding& target : targets) {
+    const auto found = least.find(search.state_of(target));
+    seconds.push_back(found == least.end() ? std::numeric_limits<double>::infinity()
+                                           : found->second);
+  }
+  return seconds;
 }
 
 }  // namespace spmd::testing

@@ -8,6 +8,7 @@ which a second run changes nothing. Also writes FUNCTION.jaxexport, files of jax
 programs as text, FUNCTION.mlir, which it does not serialise again. Needs jax >= 0.12 and flatbuffers.
 """
 import pathlib
+import re
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,10 @@ from jax._src.interpreters import mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-FOLDER = pathlib.Path(__file__).parent
+FOLDER = pathlib.Path(__file__).resolve().parent
+# Locations name files from the repository's root, wherever that lies.
+jax.config.update("jax_hlo_source_file_canonicalization_regex",
+                  re.escape(f"{FOLDER.parents[2]}/"))
 # One of each container version (0, 1, 3, 4, 6), then those that changed encodings.
 VERSIONS = ["0.9.0", "0.10.0", "0.12.0", "0.14.0", "0.15.0", "1.0.0", "1.10.0", "1.16.0", "1.22.0"]
 # Programs of which one version shows enough.

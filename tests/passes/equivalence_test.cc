@@ -1,0 +1,132 @@
+// Comparing results, and what rounding may do to them.
+#include <cmath>
+#include <limits>
+
+#include "ir/evaluator.h"
+#include "passes/equivalence/compare.h"
+#include "passes/equivalence/padded.h"
+#include "passes/equivalence/random_inputs.h"
+#include "passes/equivalence/rounding.h"
+#include "tests/passes/pass_testing.h"
+
+namespace spmd::testing {
+namespace {
+
+const TensorType kPair{DType::kF32, {2}};
+
+std::string difference(const Literal& expected, const Literal& found,
+                       std::vector<double> allowances = {}) {
+  return first_difference(std::vector{expected}, std::vector{found}, allowances);
+}
+
+TEST(FirstDifference, SaysWhereAndWhat) {
+  const Literal a = Literal::of<float>(kPair, {1, 4}), b = Literal::of<float>(kPair, {1, 5});
+  EXPECT_EQ(difference(a, a), "");
+  EXPECT_EQ(difference(a, b), "result 0 element 1 is 5, expected 4");
+  EXPECT_EQ(difference(a, b, {0.5}), "result 0 element 1 is 5, expected 4 within 0.5");
+  EXPECT_EQ(difference(a, b, {1}), "");
+  EXPECT_EQ(difference(a, Literal(TensorType{DType::kF32, {3}})),
+            "result 0 has type tensor<3xf32>, expected tensor<2xf32>");
+}
+
+TEST(FirstDifference, OfSpecialNumbers) {
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  const auto pair = [](float x, float y) { return Literal::of<float>(kPair, {x, y}); };
+  EXPECT_EQ(difference(pair(nan, 0.0f), pair(nan, -0.0f)), "");
+  EXPECT_EQ(difference(pair(1, 1), pair(1, nan), {100}),
+            "result 0 element 1 is nan, expected 1 within 100");
+  EXPECT_EQ(difference(pair(inf, 1), pair(inf, 1)), "");
+  EXPECT_NE(difference(pair(inf, 1), pair(-inf, 1), {1e30}), "");
+}
+
+TEST(FirstDifference, OfLargeIntegersAndComplexNumbers) {
+  const TensorType one{DType::kU64, {1}};
+  const uint64_t large = uint64_t{1} << 60;
+  EXPECT_NE(
+      difference(Literal::of<uint64_t>(one, {large}), Literal::of<uint64_t>(one, {large + 1})), "");
+  const TensorType complex{DType::kC64, {1}};
+  EXPECT_EQ(difference(Literal::of<float>(complex, {1, 2}), Literal::of<float>(complex, {1, 3})),
+            "result 0 element 0 is 3, expected 2");
+}
+
+TEST(Resized, KeepsTheLowCorner) {
+  const Literal square = Literal::of<int32_t>({DType::kS32, {2, 2}}, {1, 2, 3, 4});
+  const Literal grown = resized(square, {2, 3}), cut = resized(square, {2, 1});
+  EXPECT_EQ(grown.as_int(0), 1);
+  EXPECT_EQ(grown.as_int(4), 4);
+  EXPECT_GT(grown.as_int(2), 1000);  // what stands in padding is no number of the program's
+  EXPECT_EQ(cut.as_int(0), 1);
+  EXPECT_EQ(cut.as_int(1), 3);
+}
+
+TEST(RandomInputs, KeepWhatTheirStylePromises) {
+  const Module module = program(
+      {"tensor<200xf32>", "tensor<200xi32>", "tensor<200xui8>", "tensor<200xi4>", "tensor<200xi1>"},
+      "return %x0 : tensor<200xf32>");
+  const auto range = [](const Literal& literal) {
+    double low = 1e9, high = -1e9;
+    for (int64_t i = 0; i < literal.type().num_elements(); ++i) {
+      low = std::min(low, literal.as_double(i));
+      high = std::max(high, literal.as_double(i));
+    }
+    return std::pair{low, high};
+  };
+  const std::vector<Literal> whole = random_inputs(module, 1, InputStyle::kWhole);
+  EXPECT_EQ(range(whole[0]), (std::pair{-3.0, 3.0}));
+  EXPECT_EQ(range(whole[1]), (std::pair{-3.0, 14.0}));
+  EXPECT_EQ(range(whole[2]), (std::pair{0.0, 14.0}));
+  EXPECT_EQ(range(whole[3]), (std::pair{-3.0, 7.0}));
+  EXPECT_EQ(range(whole[4]), (std::pair{0.0, 1.0}));
+  const std::vector<Literal> real = random_inputs(module, 1, InputStyle::kReal);
+  EXPECT_LT(range(real[0]).first, -1.8);
+  EXPECT_GT(range(real[0]).second, 1.8);
+  EXPECT_LE(std::abs(range(real[0]).first), 2);
+  int fractions = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    fractions += real[0].as_double(i) != std::round(real[0].as_double(i)) ? 1 : 0;
+  }
+  EXPECT_GT(fractions, 190);
+  EXPECT_EQ(random_inputs(module, 1, InputStyle::kReal)[0], real[0]);
+  EXPECT_FALSE(random_inputs(module, 2, InputStyle::kReal)[0] == real[0]);
+}
+
+// ---- rounding
+
+double allowance(const Module& module) {
+  const std::vector<Literal> inputs = random_inputs(module, 3, InputStyle::kReal);
+  return rounding_allowances(module, inputs, evaluate(module, inputs), 3)[0];
+}
+
+TEST(RoundingAllowances, GrowWithTheConditionOfTheProgram) {
+  const double plain = allowance(program({"tensor<64xf32>"}, "return %x0 : tensor<64xf32>"));
+  EXPECT_GT(plain, 1e-6);  // a few units of the last place of numbers up to 2
+  EXPECT_LT(plain, 2e-5);
+  // 1 / (x - y) of numbers next to each other loses nearly all digits.
+  const double cancelling = allowance(program({"tensor<64xf32>"}, R"(
+    %c = stablehlo.constant dense<1.0> : tensor<64xf32>
+    %0 = stablehlo.exponential %x0 : tensor<64xf32>
+    %1 = stablehlo.subtract %0, %c : tensor<64xf32>
+    %2 = stablehlo.divide %c, %1 : tensor<64xf32>
+    %3 = stablehlo.multiply %2, %2 : tensor<64xf32>
+    return %3 : tensor<64xf32>)"));
+  EXPECT_GT(cancelling, 100 * plain);
+}
+
+TEST(RoundingAllowances, KnowTheCoarsestType) {
+  const double coarse = allowance(program({"tensor<64xf32>"}, R"(
+    %0 = stablehlo.convert %x0 : (tensor<64xf32>) -> tensor<64xbf16>
+    %1 = stablehlo.convert %0 : (tensor<64xbf16>) -> tensor<64xf32>
+    return %1 : tensor<64xf32>)"));
+  EXPECT_GT(coarse, 0.05);
+  EXPECT_LT(coarse, 1);
+}
+
+TEST(RoundingAllowances, AreNoneForWholeNumbers) {
+  EXPECT_EQ(allowance(program({"tensor<64xi32>"}, R"(
+    %0 = stablehlo.multiply %x0, %x0 : tensor<64xi32>
+    return %0 : tensor<64xi32>)")),
+            0);
+}
+
+}  // namespace
+}  // namespace spmd::testing
