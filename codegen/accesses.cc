@@ -105,6 +105,16 @@ void for_each_view(plan::Step& step, const Visit& visit) {
       plan::TopK& top = *step.mutable_top_k();
       return each({top.mutable_operand()}, {top.mutable_values(), top.mutable_indices()});
     }
+    case plan::Step::kFft:
+      return each({step.mutable_fft()->mutable_in()}, {step.mutable_fft()->mutable_out()});
+    case plan::Step::kCholesky: {
+      plan::Cholesky& cholesky = *step.mutable_cholesky();
+      return each({cholesky.mutable_in()}, {cholesky.mutable_out()});
+    }
+    case plan::Step::kTriangularSolve: {
+      plan::TriangularSolve& solve = *step.mutable_triangular_solve();
+      return each({solve.mutable_a(), solve.mutable_b()}, {solve.mutable_out()});
+    }
     case plan::Step::KIND_NOT_SET:
       return;
   }

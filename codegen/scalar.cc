@@ -101,6 +101,42 @@ plan::ScalarOp scalar_op(OpCode code) {
       return plan::TANH;
     case OpCode::kXor:
       return plan::XOR;
+    case OpCode::kAcos:
+      return plan::ACOS;
+    case OpCode::kAcosh:
+      return plan::ACOSH;
+    case OpCode::kAsin:
+      return plan::ASIN;
+    case OpCode::kAsinh:
+      return plan::ASINH;
+    case OpCode::kAtan:
+      return plan::ATAN;
+    case OpCode::kAtanh:
+      return plan::ATANH;
+    case OpCode::kBesselI1e:
+      return plan::BESSEL_I1E;
+    case OpCode::kComplex:
+      return plan::COMPLEX;
+    case OpCode::kCosh:
+      return plan::COSH;
+    case OpCode::kDigamma:
+      return plan::DIGAMMA;
+    case OpCode::kErfc:
+      return plan::ERFC;
+    case OpCode::kErfInv:
+      return plan::ERF_INV;
+    case OpCode::kImag:
+      return plan::IMAG;
+    case OpCode::kLgamma:
+      return plan::LGAMMA;
+    case OpCode::kPolygamma:
+      return plan::POLYGAMMA;
+    case OpCode::kReal:
+      return plan::REAL;
+    case OpCode::kSinh:
+      return plan::SINH;
+    case OpCode::kZeta:
+      return plan::ZETA;
     default:
       return plan::NOP;
   }
@@ -266,8 +302,10 @@ bool is_expensive(plan::ScalarOp op) {
     case plan::BITCAST_CONVERT:
     case plan::CLAMP:
     case plan::COMPARE:
+    case plan::COMPLEX:
     case plan::CONSTANT:
     case plan::CONVERT:
+    case plan::IMAG:
     case plan::IS_FINITE:
     case plan::MAXIMUM:
     case plan::MINIMUM:
@@ -276,6 +314,7 @@ bool is_expensive(plan::ScalarOp op) {
     case plan::NOP:
     case plan::NOT:
     case plan::OR:
+    case plan::REAL:
     case plan::SELECT:
     case plan::SUBTRACT:
     case plan::XOR:

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "support/error.h"
+#include "support/float_formats.h"
 
 namespace spmd::codegen {
 namespace {
@@ -214,6 +215,8 @@ plan::DType to_plan(DType dtype) {
   switch (dtype) {
     case DType::kBool:
       return plan::BOOL;
+    case DType::kS2:
+      return plan::S2;
     case DType::kS4:
       return plan::S4;
     case DType::kS8:
@@ -224,6 +227,8 @@ plan::DType to_plan(DType dtype) {
       return plan::S32;
     case DType::kS64:
       return plan::S64;
+    case DType::kU2:
+      return plan::U2;
     case DType::kU4:
       return plan::U4;
     case DType::kU8:
@@ -234,10 +239,11 @@ plan::DType to_plan(DType dtype) {
       return plan::U32;
     case DType::kU64:
       return plan::U64;
-    case DType::kF8E4M3FN:
-      return plan::F8E4M3FN;
-    case DType::kF8E5M2:
-      return plan::F8E5M2;
+#define SPMD_TO_PLAN(Type, name) \
+  case DType::k##Type:           \
+    return plan::Type;
+      SPMD_BYTE_FLOATS(SPMD_TO_PLAN)
+#undef SPMD_TO_PLAN
     case DType::kF16:
       return plan::F16;
     case DType::kBF16:

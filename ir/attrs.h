@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -110,6 +111,29 @@ struct ConvolutionAttrs {
   int64_t feature_group_count = 1, batch_group_count = 1;
   std::vector<Precision> precision;
   bool operator==(const ConvolutionAttrs&) const = default;
+};
+
+// ---- linear algebra
+
+enum class FftKind : uint8_t { kFft, kIfft, kRfft, kIrfft };
+
+struct FftAttrs {
+  FftKind kind = FftKind::kFft;
+  Dims length;  // of the innermost dimensions: those that are transformed
+  bool operator==(const FftAttrs&) const = default;
+};
+
+struct CholeskyAttrs {
+  bool lower = false;
+  bool operator==(const CholeskyAttrs&) const = default;
+};
+
+enum class TransposeKind : uint8_t { kNone, kTranspose, kAdjoint };
+
+struct TriangularSolveAttrs {
+  bool left_side = false, lower = false, unit_diagonal = false;
+  TransposeKind transpose_a = TransposeKind::kNone;
+  bool operator==(const TriangularSolveAttrs&) const = default;
 };
 
 // ---- reduction, window
@@ -250,14 +274,99 @@ struct ReshardAttrs {
   bool operator==(const ReshardAttrs&) const = default;
 };
 
+// Which way propagation may pass a barrier.
+enum class PropagationDirection : uint8_t { kNone, kForward, kBackward, kBoth };
+
+struct PropagationBarrierAttrs {
+  PropagationDirection allowed = PropagationDirection::kNone;
+  bool operator==(const PropagationBarrierAttrs&) const = default;
+};
+
+// Values of one group have one sharding.
+struct ShardingGroupAttrs {
+  int64_t group = 0;
+  bool operator==(const ShardingGroupAttrs&) const = default;
+};
+
+// ---- of ops that readers rewrite (ir/expand.h); never in a module that has been verified
+
+struct BatchNormAttrs {
+  double epsilon = 0;
+  int64_t feature_dim = 0;
+  bool operator==(const BatchNormAttrs&) const = default;
+};
+
+struct BroadcastAttrs {
+  Dims sizes;  // in front of the operand's dimensions
+  bool operator==(const BroadcastAttrs&) const = default;
+};
+
+// Of chlo.broadcast_*. `dims`: where the operand of lower rank lies in the result; by default its
+// dimensions are the last ones.
+struct ImplicitBroadcastAttrs {
+  std::optional<Dims> dims;
+  CompareAttrs compare;
+  bool operator==(const ImplicitBroadcastAttrs&) const = default;
+};
+
+struct CheckAttrs {
+  std::optional<Literal> expected;  // of the _const forms
+  uint64_t min_ulps = 0, max_ulps = 3;
+  double tolerance = 1e-3;  // absolute
+  bool operator==(const CheckAttrs&) const = default;
+};
+
+// Each group's first member sends to the others.
+struct CollectiveBroadcastAttrs {
+  CollectiveGroups groups;
+  bool operator==(const CollectiveBroadcastAttrs&) const = default;
+};
+
+struct DimensionAttrs {
+  int64_t dim = 0;
+  bool operator==(const DimensionAttrs&) const = default;
+};
+
+struct EinsumAttrs {
+  std::string equation;
+  bool operator==(const EinsumAttrs&) const = default;
+};
+
+struct RaggedDotAttrs {
+  DotAttrs dot;
+  Dims lhs_ragged, rhs_group;
+  bool operator==(const RaggedDotAttrs&) const = default;
+};
+
+enum class RngDistribution : uint8_t { kUniform, kNormal };
+
+struct RngAttrs {
+  RngDistribution distribution = RngDistribution::kUniform;
+  bool operator==(const RngAttrs&) const = default;
+};
+
+// Functions by replica and partition.
+struct RunParallelAttrs {
+  std::vector<std::vector<int>> programs;
+  bool operator==(const RunParallelAttrs&) const = default;
+};
+
+struct TorchIndexSelectAttrs {
+  int64_t dim = 0, batch_dims = 0;
+  bool operator==(const TorchIndexSelectAttrs&) const = default;
+};
+
 using AttrsVariant =
     std::variant<NoAttrs, CompareAttrs, ReducePrecisionAttrs, ConstantAttrs, IotaAttrs,
                  BroadcastInDimAttrs, ConcatenateAttrs, PadAttrs, ReverseAttrs, SliceAttrs,
-                 TransposeAttrs, DotAttrs, ConvolutionAttrs, ReduceAttrs, WindowAttrs,
-                 DynamicSliceAttrs, GatherAttrs, ScatterAttrs, SortAttrs, TopKAttrs,
-                 RngBitGeneratorAttrs, CallAttrs, CustomCallAttrs, AllGatherAttrs, AllReduceAttrs,
-                 ReduceScatterAttrs, AllToAllAttrs, CollectivePermuteAttrs, AxisIndexAttrs,
-                 ManualComputationAttrs, ReshardAttrs>;
+                 TransposeAttrs, DotAttrs, ConvolutionAttrs, FftAttrs, CholeskyAttrs,
+                 TriangularSolveAttrs, ReduceAttrs, WindowAttrs, DynamicSliceAttrs, GatherAttrs,
+                 ScatterAttrs, SortAttrs, TopKAttrs, RngBitGeneratorAttrs, CallAttrs,
+                 CustomCallAttrs, AllGatherAttrs, AllReduceAttrs, ReduceScatterAttrs, AllToAllAttrs,
+                 CollectiveBroadcastAttrs, CollectivePermuteAttrs, AxisIndexAttrs,
+                 ManualComputationAttrs, ReshardAttrs, PropagationBarrierAttrs, ShardingGroupAttrs,
+                 BatchNormAttrs, BroadcastAttrs, ImplicitBroadcastAttrs, CheckAttrs, DimensionAttrs,
+                 EinsumAttrs, RaggedDotAttrs, RngAttrs, RunParallelAttrs, TorchIndexSelectAttrs>;
 
 // The attributes of an op. Special members are compiled once, in attrs.cc: instantiated in every
 // file, they would be a sixth of the build.

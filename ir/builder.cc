@@ -1,6 +1,9 @@
 #include "ir/builder.h"
 
+#include <complex>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "support/error.h"
 
@@ -109,8 +112,39 @@ std::optional<OpCode> reducer_of(const Function& fn, BlockId region) {
 
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The first and last numbers of a float type: infinities where it has them. Types of one byte have
+// few enough to look at all.
+std::pair<double, double> range_of_float(DType dtype) {
+  if (byte_size(dtype) > 1) return {-kInfinity, kInfinity};
+  std::vector<std::byte> patterns(256);
+  for (size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<std::byte>(i);
+  const Literal all({dtype, {256}}, std::move(patterns));
+  double low = kInfinity, high = -kInfinity;
+  for (int64_t i = 0; i < 256; ++i) {
+    const double value = all.as_double(i);
+    if (value < low) low = value;  // false for NaN
+    if (value > high) high = value;
+  }
+  return {low, high};
+}
+
+// Both parts infinite: before, or behind, all other complex numbers.
+Literal infinite_complex(DType dtype, double infinity) {
+  const TensorType scalar{dtype, {}};
+  if (dtype == DType::kC64) {
+    const std::complex<float> value(static_cast<float>(infinity), static_cast<float>(infinity));
+    return Literal::splat(scalar, static_cast<const void*>(&value));
+  }
+  const std::complex<double> value(infinity, infinity);
+  return Literal::splat(scalar, static_cast<const void*>(&value));
+}
+
 double lowest(DType dtype) {
   switch (dtype) {
+    case DType::kS2:
+      return -2;
     case DType::kS4:
       return -8;
     case DType::kS8:
@@ -122,8 +156,7 @@ double lowest(DType dtype) {
     case DType::kS64:
       return -9223372036854775808.0;
     default:
-      if (dtype == DType::kF8E4M3FN) return -448;  // there is no infinity
-      return is_float(dtype) ? -std::numeric_limits<double>::infinity() : 0;
+      return is_float(dtype) ? range_of_float(dtype).first : 0;
   }
 }
 
@@ -131,6 +164,8 @@ Literal highest(DType dtype) {
   const TensorType scalar{dtype, {}};
   switch (dtype) {
     case DType::kBool:
+      return Literal::splat(scalar, 1.0);
+    case DType::kS2:
       return Literal::splat(scalar, 1.0);
     case DType::kS4:
       return Literal::splat(scalar, 7.0);
@@ -144,6 +179,8 @@ Literal highest(DType dtype) {
       const int64_t value = std::numeric_limits<int64_t>::max();
       return Literal::splat(scalar, static_cast<const void*>(&value));
     }
+    case DType::kU2:
+      return Literal::splat(scalar, 3.0);
     case DType::kU4:
       return Literal::splat(scalar, 15.0);
     case DType::kU8:
@@ -156,10 +193,8 @@ Literal highest(DType dtype) {
       const uint64_t value = std::numeric_limits<uint64_t>::max();
       return Literal::splat(scalar, static_cast<const void*>(&value));
     }
-    case DType::kF8E4M3FN:
-      return Literal::splat(scalar, 448.0);  // there is no infinity
     default:
-      return Literal::splat(scalar, std::numeric_limits<double>::infinity());
+      return Literal::splat(scalar, range_of_float(dtype).second);
   }
 }
 
@@ -182,9 +217,10 @@ Literal reducer_identity(OpCode reducer, DType dtype) {
     case OpCode::kMultiply:
       return Literal::splat(scalar, 1.0);
     case OpCode::kMaximum:
-      return Literal::splat(scalar, lowest(dtype));
+      return is_complex(dtype) ? infinite_complex(dtype, -kInfinity)
+                               : Literal::splat(scalar, lowest(dtype));
     case OpCode::kMinimum:
-      return highest(dtype);
+      return is_complex(dtype) ? infinite_complex(dtype, kInfinity) : highest(dtype);
     case OpCode::kAnd:
       return all_ones(dtype);
     default:

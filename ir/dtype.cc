@@ -31,8 +31,20 @@ std::optional<DType> dtype_named(std::string_view name) {
 int64_t byte_size(DType dtype) { return kRows[static_cast<size_t>(dtype)].bytes; }
 
 int bit_width(DType dtype) {
-  if (dtype == DType::kS4 || dtype == DType::kU4) return 4;
-  return static_cast<int>(8 * byte_size(dtype));
+  switch (dtype) {
+    case DType::kS2:
+    case DType::kU2:
+      return 2;
+    case DType::kS4:
+    case DType::kU4:
+    case DType::kF4E2M1FN:
+      return 4;
+    case DType::kF6E2M3FN:
+    case DType::kF6E3M2FN:
+      return 6;
+    default:
+      return static_cast<int>(8 * byte_size(dtype));
+  }
 }
 
 DTypeKind kind_of(DType dtype) { return kRows[static_cast<size_t>(dtype)].kind; }

@@ -79,6 +79,11 @@ int64_t window_positions(int64_t size, int64_t window, int64_t stride, int64_t l
   return padded < extent ? 0 : (padded - extent) / stride + 1;
 }
 
+// Of the parts of complex numbers; other types are their own.
+DType real_type(DType dtype) {
+  return dtype == DType::kC64 ? DType::kF32 : dtype == DType::kC128 ? DType::kF64 : dtype;
+}
+
 TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
   switch (code) {
     case OpCode::kSelect:
@@ -101,10 +106,15 @@ TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
       require_count(in, 1);
       return in[0].with_dtype(DType::kBool);
     case OpCode::kAbs:
+    case OpCode::kImag:
+    case OpCode::kReal:
       require_count(in, 1);
-      return in[0].dtype == DType::kC64    ? in[0].with_dtype(DType::kF32)
-             : in[0].dtype == DType::kC128 ? in[0].with_dtype(DType::kF64)
-                                           : in[0];
+      return in[0].with_dtype(real_type(in[0].dtype));
+    case OpCode::kComplex:
+      require_count(in, 2);
+      require(in[0] == in[1] && (in[0].dtype == DType::kF32 || in[0].dtype == DType::kF64),
+              "complex needs two operands of one type, of element type f32 or f64");
+      return in[0].with_dtype(in[0].dtype == DType::kF32 ? DType::kC64 : DType::kC128);
     case OpCode::kAdd:
     case OpCode::kAnd:
     case OpCode::kAtan2:
@@ -113,6 +123,7 @@ TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
     case OpCode::kMinimum:
     case OpCode::kMultiply:
     case OpCode::kOr:
+    case OpCode::kPolygamma:
     case OpCode::kPower:
     case OpCode::kRemainder:
     case OpCode::kShiftLeft:
@@ -120,6 +131,7 @@ TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs) {
     case OpCode::kShiftRightLogical:
     case OpCode::kSubtract:
     case OpCode::kXor:
+    case OpCode::kZeta:
       require_count(in, 2);
       require(in[0] == in[1], "operand types {} and {} differ", in[0], in[1]);
       return in[0];
@@ -223,6 +235,61 @@ TensorType infer_dot(const Types& in, const DotAttrs& attrs) {
   append_free(lhs, lhs_used);
   append_free(rhs, rhs_used);
   return result;
+}
+
+TensorType infer_fft(const Types& in, const FftAttrs& attrs) {
+  require_count(in, 1);
+  const bool real_input = attrs.kind == FftKind::kRfft;
+  TensorType result = in[0];
+  const size_t rank = result.shape.size(), count = attrs.length.size();
+  require(real_input ? in[0].dtype == DType::kF32 || in[0].dtype == DType::kF64
+                     : is_complex(in[0].dtype),
+          "{} cannot be transformed: RFFT takes f32 or f64, the others complex numbers", in[0]);
+  require(count >= 1 && count <= 3 && count <= rank,
+          "{} lengths for {}, expected 1 to 3 and no more than dimensions", count, in[0]);
+  for (size_t i = 0; i < count; ++i) {
+    const bool halved = attrs.kind == FftKind::kIrfft && i + 1 == count;
+    const int64_t expected = halved ? attrs.length[i] / 2 + 1 : attrs.length[i];
+    int64_t& size = result.shape[rank - count + i];
+    require(size == expected || (halved && attrs.length[i] == 0 && size == 0),
+            "length {} does not fit dimension {} of {}", attrs.length[i], rank - count + i, in[0]);
+    size = attrs.length[i];
+  }
+  if (real_input) {
+    int64_t& last = result.shape.back();
+    last = last == 0 ? 0 : last / 2 + 1;
+    return result.with_dtype(in[0].dtype == DType::kF32 ? DType::kC64 : DType::kC128);
+  }
+  return attrs.kind == FftKind::kIrfft ? result.with_dtype(real_type(in[0].dtype)) : result;
+}
+
+// The size of the square matrices in the innermost dimensions.
+int64_t require_square(const TensorType& type) {
+  const size_t rank = type.shape.size();
+  require(rank >= 2 && type.shape[rank - 1] == type.shape[rank - 2],
+          "{} does not hold square matrices", type);
+  require(is_float(type.dtype) || is_complex(type.dtype),
+          "expected floats or complex numbers, found {}", type);
+  return type.shape.back();
+}
+
+TensorType infer_linalg(OpCode code, const Types& in, const Attrs& attrs) {
+  if (code == OpCode::kFft) return infer_fft(in, std::get<FftAttrs>(attrs));
+  if (code == OpCode::kCholesky) {
+    require_count(in, 1);
+    require_square(in[0]);
+    return in[0];
+  }
+  require_count(in, 2);
+  const TensorType &a = in[0], &b = in[1];
+  const int64_t size = require_square(a);
+  const size_t rank = a.shape.size();
+  require(
+      a.dtype == b.dtype && b.shape.size() == rank &&
+          std::equal(a.shape.begin(), a.shape.end() - 2, b.shape.begin()) &&
+          b.shape[std::get<TriangularSolveAttrs>(attrs).left_side ? rank - 2 : rank - 1] == size,
+      "{} does not fit {}", b, a);
+  return b;
 }
 
 TensorType infer_convolution(const Types& in, const ConvolutionAttrs& a) {
@@ -513,9 +580,13 @@ Types infer_collective(OpCode code, const Types& in, const Attrs& attrs) {
   switch (code) {
     case OpCode::kAllReduce:
     case OpCode::kCollectivePermute:
+    case OpCode::kPropagationBarrier:
     case OpCode::kReshard:
     case OpCode::kShardingConstraint:
       return in;
+    case OpCode::kShardingGroup:
+      require_count(in, 1);
+      return {};
     case OpCode::kAxisIndex:
       return {TensorType{DType::kS32, {}}};
     case OpCode::kPartitionId:
@@ -542,6 +613,8 @@ std::vector<TensorType> infer_types(const Function& fn, OpCode code,
       return {infer_dot(in, std::get<DotAttrs>(attrs))};
     case OpFamily::kConvolution:
       return {infer_convolution(in, std::get<ConvolutionAttrs>(attrs))};
+    case OpFamily::kLinalg:
+      return {infer_linalg(code, in, attrs)};
     case OpFamily::kReduction:
       return infer_reduce(in, std::get<ReduceAttrs>(attrs));
     case OpFamily::kIndexing:
@@ -559,6 +632,8 @@ std::vector<TensorType> infer_types(const Function& fn, OpCode code,
       return infer_control_flow(code, in);
     case OpFamily::kCollective:
       return infer_collective(code, in, attrs);
+    case OpFamily::kExpanded:
+      SPMD_UNREACHABLE("the type of {} cannot be inferred", name_of(code));
   }
   SPMD_UNREACHABLE("unknown family");
 }

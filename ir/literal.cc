@@ -15,6 +15,7 @@ void store(DType dtype, double value, std::byte* to) {
   switch (dtype) {
     case DType::kBool:
       return put(static_cast<uint8_t>(value != 0));
+    case DType::kS2:
     case DType::kS4:
     case DType::kS8:
       return put(static_cast<int8_t>(value));
@@ -24,6 +25,7 @@ void store(DType dtype, double value, std::byte* to) {
       return put(static_cast<int32_t>(value));
     case DType::kS64:
       return put(static_cast<int64_t>(value));
+    case DType::kU2:
     case DType::kU4:
     case DType::kU8:
       return put(static_cast<uint8_t>(value));
@@ -33,10 +35,11 @@ void store(DType dtype, double value, std::byte* to) {
       return put(static_cast<uint32_t>(value));
     case DType::kU64:
       return put(static_cast<uint64_t>(value));
-    case DType::kF8E4M3FN:
-      return put(float_to_f8e4m3fn(static_cast<float>(value)));
-    case DType::kF8E5M2:
-      return put(float_to_f8e5m2(static_cast<float>(value)));
+#define SPMD_STORE(Type, name) \
+  case DType::k##Type:         \
+    return put(float_to_##name(static_cast<float>(value)));
+      SPMD_BYTE_FLOATS(SPMD_STORE)
+#undef SPMD_STORE
     case DType::kF16:
       return put(float_to_f16(static_cast<float>(value)));
     case DType::kBF16:
@@ -69,6 +72,7 @@ Result load(DType dtype, const std::byte* from) {
   switch (dtype) {
     case DType::kBool:
       return static_cast<Result>(get(uint8_t{}) != 0);
+    case DType::kS2:
     case DType::kS4:
     case DType::kS8:
       return static_cast<Result>(get(int8_t{}));
@@ -78,6 +82,7 @@ Result load(DType dtype, const std::byte* from) {
       return static_cast<Result>(get(int32_t{}));
     case DType::kS64:
       return static_cast<Result>(get(int64_t{}));
+    case DType::kU2:
     case DType::kU4:
     case DType::kU8:
       return static_cast<Result>(get(uint8_t{}));
@@ -87,10 +92,11 @@ Result load(DType dtype, const std::byte* from) {
       return static_cast<Result>(get(uint32_t{}));
     case DType::kU64:
       return static_cast<Result>(get(uint64_t{}));
-    case DType::kF8E4M3FN:
-      return static_cast<Result>(f8e4m3fn_to_float(get(uint8_t{})));
-    case DType::kF8E5M2:
-      return static_cast<Result>(f8e5m2_to_float(get(uint8_t{})));
+#define SPMD_LOAD(Type, name) \
+  case DType::k##Type:        \
+    return static_cast<Result>(name##_to_float(get(uint8_t{})));
+      SPMD_BYTE_FLOATS(SPMD_LOAD)
+#undef SPMD_LOAD
     case DType::kF16:
       return static_cast<Result>(f16_to_float(get(uint16_t{})));
     case DType::kBF16:

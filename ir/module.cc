@@ -230,6 +230,12 @@ int Module::add_function(std::string function_name) {
   return index;
 }
 
+void Module::rename_function(int index, std::string function_name) {
+  by_name_.erase(function(index).name());
+  by_name_.emplace(function_name, index);
+  function(index).set_name(std::move(function_name));
+}
+
 std::optional<int> Module::find_function(std::string_view function_name) const {
   const auto found = by_name_.find(std::string(function_name));
   if (found == by_name_.end()) return std::nullopt;

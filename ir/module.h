@@ -102,6 +102,7 @@ class Function {
   explicit Function(std::string name) : name_(std::move(name)) { body_ = add_block(OpId::kNone); }
 
   const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }  // see Module::rename_function()
   bool is_private() const { return private_; }
   void set_private(bool value) { private_ = value; }
 
@@ -215,6 +216,8 @@ class Module {
   Function& function(int index) { return *functions_[static_cast<size_t>(index)]; }
   const Function& function(int index) const { return *functions_[static_cast<size_t>(index)]; }
   int add_function(std::string name);
+  // To a name that no function has.
+  void rename_function(int index, std::string name);
   std::optional<int> find_function(std::string_view name) const;
   // The entry function. Throws UserError when there is none.
   Function& main();

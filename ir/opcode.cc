@@ -50,6 +50,8 @@ bool is_commutative(OpCode code) {
   }
 }
 
-bool has_side_effect(OpCode code) { return code == OpCode::kReturn || code == OpCode::kCustomCall; }
+bool has_side_effect(OpCode code) {
+  return code == OpCode::kReturn || code == OpCode::kCustomCall || code == OpCode::kShardingGroup;
+}
 
 }  // namespace spmd

@@ -12,6 +12,7 @@ enum class OpFamily : uint8_t {
   kShape,
   kContraction,
   kConvolution,
+  kLinalg,
   kReduction,
   kIndexing,
   kWindow,
@@ -19,6 +20,7 @@ enum class OpFamily : uint8_t {
   kRandom,
   kControlFlow,
   kCollective,
+  kExpanded,
 };
 
 enum class OpCode : uint8_t {

@@ -70,6 +70,8 @@ void verify_family(const OpView& v) {
       return verifier::verify_contraction(v);
     case OpFamily::kConvolution:
       return verifier::verify_convolution(v);
+    case OpFamily::kLinalg:  // types say it all
+      return;
     case OpFamily::kReduction:
       return verifier::verify_reduction(v);
     case OpFamily::kIndexing:
@@ -84,6 +86,8 @@ void verify_family(const OpView& v) {
       return verifier::verify_control_flow(v);
     case OpFamily::kCollective:
       return verifier::verify_collective(v);
+    case OpFamily::kExpanded:
+      SPMD_UNREACHABLE("{} was not expanded", name_of(v.op.code));
   }
 }
 
@@ -232,6 +236,8 @@ class FunctionVerifier {
     for (ValueId result : v.op.results) check_value(result, [&] { return v.place(); });
     check_tokens(v);
     check_regions(v);
+    v.require(family_of(v.op.code) != OpFamily::kExpanded,
+              "only stands in programs that are read as StableHLO, HLO or ONNX");
     if (has_inferred_types(v.op.code)) check_inferred_types(v);
     verify_family(v);
     for (BlockId region : v.op.regions) check_block(region);

@@ -1,6 +1,7 @@
 #include "launcher/compile_program.h"
 
 #include "launcher/progress.h"
+#include "runtime/kernel_coverage.h"
 #include "sharding/annotations/remesh.h"
 #include "support/error.h"
 #include "support/printable.h"
@@ -51,6 +52,7 @@ CompileResult compile_program(Module module, Terminal terminal, bool verbose,
   };
   CompileResult result = compile(std::move(module), options, pipeline);
   bar.clear();
+  require_kernels(result.plan);
   if (verbose) print_passes(result);
   return result;
 }

@@ -38,6 +38,12 @@ class Session {
     write_state();
     compare();
     report();
+    if (wrong_checks_ > 0) {
+      throw Failed(kCheckFailed,
+                   fmt::format("{}: {} of the program's {} checks failed\n"
+                               "  spmd-opt --evaluate tells whether they fail on one device too",
+                               line_.model, wrong_checks_, loop_->checks().size()));
+    }
     if (check_failed_) {
       throw Failed(
           kCheckFailed,
@@ -152,7 +158,20 @@ class Session {
     for (size_t i = 0; i < history_.size(); ++i) history_[i].push_back(report.metrics[i]);
     timings_.push_back(report.timing);
     if (log_) log_->step(report);
+    count_wrong_checks();
     return true;
+  }
+
+  // What the program checks of itself, in every step. All ranks hold the counts.
+  void count_wrong_checks() {
+    for (int result : loop_->checks()) {
+      const double wrong = executor_->result_scalar(result);
+      if (wrong == 0) continue;
+      ++wrong_checks_;
+      if (!is_root()) continue;
+      fmt::print(stderr, "spmd-run: {}: {:.0f} element{} not as expected\n",
+                 printable(job_.plan.results(result).name()), wrong, wrong == 1 ? " is" : "s are");
+    }
   }
 
   void write_state() {
@@ -241,6 +260,7 @@ class Session {
   std::vector<std::vector<double>> history_;  // by metric, by step
   std::vector<StepTiming> timings_;
   bool check_failed_ = false;
+  int64_t wrong_checks_ = 0;
   // On rank 0 only.
   std::optional<ExpectedValues> expected_;
   Tolerances tolerances_;  // for what the program's file records

@@ -126,9 +126,14 @@ void ReshardInserter::visit(OpId id) {
       return visit_branches(id);
     case OpCode::kOptimizationBarrier:
       return visit_barrier(id);
+    case OpCode::kPropagationBarrier:
     case OpCode::kShardingConstraint:
     case OpCode::kReshard:
       return visit_constraint(id);
+    case OpCode::kShardingGroup:  // has done its work
+      fn_.erase_op(id);
+      changed_ = true;
+      return;
     case OpCode::kManualComputation:
       return visit_manual(id);
     default:

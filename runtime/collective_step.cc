@@ -34,6 +34,7 @@ comm::Reduction reduction_of(plan::ScalarOp op) {
 // plan.proto's types but INVALID, in the same order.
 comm::Element element_of(plan::DType dtype) {
   static_assert(static_cast<int>(comm::Element::kC128) == plan::C128 - 1);
+  static_assert(static_cast<int>(comm::Element::kF8E8M0FNU) == plan::F8E8M0FNU - 1);
   static_assert(static_cast<int>(comm::Element::kF32) == plan::F32 - 1);
   static_assert(static_cast<int>(comm::Element::kU4) == plan::U4 - 1);
   return static_cast<comm::Element>(static_cast<int>(dtype) - 1);

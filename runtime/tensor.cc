@@ -31,6 +31,7 @@ double element_as_double(plan::DType dtype, const std::byte* element) {
   switch (dtype) {
     case plan::BOOL:
       return read<uint8_t>(element) != 0;
+    case plan::S2:
     case plan::S4:
     case plan::S8:
       return read<int8_t>(element);
@@ -40,6 +41,7 @@ double element_as_double(plan::DType dtype, const std::byte* element) {
       return read<int32_t>(element);
     case plan::S64:
       return static_cast<double>(read<int64_t>(element));
+    case plan::U2:
     case plan::U4:
     case plan::U8:
       return read<uint8_t>(element);
@@ -49,10 +51,11 @@ double element_as_double(plan::DType dtype, const std::byte* element) {
       return read<uint32_t>(element);
     case plan::U64:
       return static_cast<double>(read<uint64_t>(element));
-    case plan::F8E4M3FN:
-      return f8e4m3fn_to_float(read<uint8_t>(element));
-    case plan::F8E5M2:
-      return f8e5m2_to_float(read<uint8_t>(element));
+#define SPMD_READ(Type, name) \
+  case plan::Type:            \
+    return name##_to_float(read<uint8_t>(element));
+      SPMD_BYTE_FLOATS(SPMD_READ)
+#undef SPMD_READ
     case plan::F16:
       return f16_to_float(read<uint16_t>(element));
     case plan::BF16:

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "runtime/io/safetensors.h"
+#include "support/check_results.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -15,7 +16,7 @@ TrainingLoop::TrainingLoop(Executor& executor) : executor_(executor) {
   for (int r = 0; r < plan.results_size(); ++r) {
     if (aliased.count(r) || plan::element_count(plan.results(r).placement().global_shape()) != 1)
       continue;
-    metrics_.push_back(r);
+    (is_check_result(plan.results(r).name()) ? checks_ : metrics_).push_back(r);
   }
 }
 

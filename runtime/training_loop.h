@@ -44,6 +44,8 @@ class TrainingLoop {
 
   // The results that are metrics: scalars that no argument aliases.
   const std::vector<int>& metrics() const { return metrics_; }
+  // The results that are checks (support/check_results.h).
+  const std::vector<int>& checks() const { return checks_; }
 
   // Checks everything and sets the initial values. Throws UserError, before any step is run, when
   // an argument has no value, a type or shape is wrong, batches run out before `steps`, or differ
@@ -66,7 +68,7 @@ class TrainingLoop {
 
   Executor& executor_;
   TrainingRun run_;
-  std::vector<int> metrics_;
+  std::vector<int> metrics_, checks_;
 };
 
 }  // namespace spmd

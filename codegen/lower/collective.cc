@@ -118,6 +118,10 @@ void lower_collective(Emitter& emitter, OpId id) {
                                emit_axis_index(emitter, op.as<AxisIndexAttrs>().axes));
     case OpCode::kPartitionId:
       return lower_partition_id(emitter, op);
+    case OpCode::kPropagationBarrier:
+      return emitter.alias(op.results[0], op.operands[0]);
+    case OpCode::kShardingGroup:
+      return;
     default:
       return lower_exchange(emitter, op);
   }

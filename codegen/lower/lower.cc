@@ -1,4 +1,5 @@
 #include "codegen/lower/lower.h"
+#include "support/error.h"
 
 namespace spmd::codegen {
 
@@ -12,6 +13,8 @@ void lower_op(Emitter& emitter, OpId id) {
       return lower_contraction(emitter, id);
     case OpFamily::kConvolution:
       return lower_convolution(emitter, id);
+    case OpFamily::kLinalg:
+      return lower_linalg(emitter, id);
     case OpFamily::kReduction:
       return lower_reduction(emitter, id);
     case OpFamily::kIndexing:
@@ -26,7 +29,10 @@ void lower_op(Emitter& emitter, OpId id) {
       return lower_control_flow(emitter, id);
     case OpFamily::kCollective:
       return lower_collective(emitter, id);
+    case OpFamily::kExpanded:
+      break;
   }
+  SPMD_UNREACHABLE("{} reaches code generation", name_of(emitter.fn().op(id).code));
 }
 
 }  // namespace spmd::codegen

@@ -16,7 +16,11 @@ void set_reduction(Step& step, Emitter& emitter, const Op& op, bool with_shapes)
   for (ValueId result : op.results) {
     *step.add_outputs() = to_plan(emitter.define(result), with_shapes);
   }
-  step.set_op(count == 1 ? named_reducer(emitter.fn(), op.regions[0]) : plan::NOP);
+  plan::ScalarOp reducer = count == 1 ? named_reducer(emitter.fn(), op.regions[0]) : plan::NOP;
+  // No kernel orders complex numbers by a name: the program below does.
+  const bool ordered = reducer == plan::MAXIMUM || reducer == plan::MINIMUM;
+  if (ordered && is_complex(emitter.fn().type(op.results[0]).dtype)) reducer = plan::NOP;
+  step.set_op(reducer);
   *step.mutable_program() = region_program(emitter.fn(), op.regions[0], op);
 }
 

@@ -41,11 +41,11 @@ void lower_bitcast(Emitter& emitter, OpId id) {
   const Op& op = emitter.fn().op(id);
   const TensorType& from = emitter.fn().type(op.operands[0]);
   const TensorType& to = emitter.fn().type(op.results[0]);
-  const auto sub_byte = [](DType d) { return d == DType::kS4 || d == DType::kU4; };
-  if (sub_byte(from.dtype) != sub_byte(to.dtype))
+  const auto sub_byte = [](DType d) { return bit_width(d) < 8; };
+  if ((sub_byte(from.dtype) || sub_byte(to.dtype)) && bit_width(from.dtype) != bit_width(to.dtype))
     throw UserError(place_of(op),
                     fmt::format("bitcast_convert from {} to {}", to_string(from), to_string(to)),
-                    "4-bit elements can only be reinterpreted as 4-bit elements");
+                    "elements of less than a byte can only be reinterpreted as ones of their size");
   const bool same_size = byte_size(from.dtype) == byte_size(to.dtype);
   if (same_size && emitter.state(op.operands[0]).kind != ValueState::Kind::kStored)
     return emitter.fuse(id);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "support/complex_functions.h"
 #include "support/error.h"
 #include "support/float_formats.h"
 
@@ -34,13 +35,17 @@ struct Narrow {
 struct Boolean : Plain<uint8_t> {
   static uint8_t widen(uint8_t value) { return value != 0; }
 };
-struct Signed4 : Plain<int8_t> {
+template <int kWidth>
+struct SignedBits : Plain<int8_t> {
   static int8_t narrow(int8_t value) {
-    return static_cast<int8_t>(static_cast<int8_t>(static_cast<uint8_t>(value) << 4) >> 4);
+    constexpr int kUnused = 8 - kWidth;
+    return static_cast<int8_t>(static_cast<int8_t>(static_cast<uint8_t>(value) << kUnused) >>
+                               kUnused);
   }
 };
-struct Unsigned4 : Plain<uint8_t> {
-  static uint8_t narrow(uint8_t value) { return value & 15; }
+template <int kWidth>
+struct UnsignedBits : Plain<uint8_t> {
+  static uint8_t narrow(uint8_t value) { return value & ((1 << kWidth) - 1); }
 };
 
 struct Sum {
@@ -64,17 +69,29 @@ struct Product {
     }
   }
 };
-// NaN wins, as in stablehlo.minimum and maximum.
+template <typename T>
+constexpr bool kIsComplex =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
+// NaN wins, as in stablehlo.minimum and maximum. Complex numbers compare lexicographically.
 struct Min {
   template <typename T>
   static T combine(T a, T b) {
-    return a != a || a < b ? a : b;
+    if constexpr (kIsComplex<T>) {
+      return complex_functions::less(a, b) ? a : b;
+    } else {
+      return a != a || a < b ? a : b;
+    }
   }
 };
 struct Max {
   template <typename T>
   static T combine(T a, T b) {
-    return a != a || a > b ? a : b;
+    if constexpr (kIsComplex<T>) {
+      return complex_functions::less(a, b) ? b : a;
+    } else {
+      return a != a || a > b ? a : b;
+    }
   }
 };
 struct And {
@@ -113,19 +130,17 @@ using Loop = void (*)(const void* const*, int64_t, int64_t, void*);
 
 template <typename Format>
 Loop loop_for(Reduction reduction) {
-  constexpr bool kComplex = std::is_same_v<typename Format::Wide, std::complex<float>> ||
-                            std::is_same_v<typename Format::Wide, std::complex<double>>;
   switch (reduction) {
     case Reduction::kSum:
       return reduce<Format, Sum>;
     case Reduction::kProduct:
       return reduce<Format, Product>;
+    case Reduction::kMin:
+      return reduce<Format, Min>;
+    case Reduction::kMax:
+      return reduce<Format, Max>;
     default:
       break;
-  }
-  if constexpr (!kComplex) {
-    if (reduction == Reduction::kMin) return reduce<Format, Min>;
-    if (reduction == Reduction::kMax) return reduce<Format, Max>;
   }
   if constexpr (std::is_integral_v<typename Format::Wide>) {
     if (reduction == Reduction::kAnd) return reduce<Format, And>;
@@ -149,8 +164,10 @@ Loop find_loop(Reduction reduction, Element element) {
   switch (element) {
     case Element::kBool:
       return boolean_loop(reduction);
+    case Element::kS2:
+      return loop_for<SignedBits<2>>(reduction);
     case Element::kS4:
-      return loop_for<Signed4>(reduction);
+      return loop_for<SignedBits<4>>(reduction);
     case Element::kS8:
       return loop_for<Plain<int8_t>>(reduction);
     case Element::kS16:
@@ -159,8 +176,10 @@ Loop find_loop(Reduction reduction, Element element) {
       return loop_for<Plain<int32_t>>(reduction);
     case Element::kS64:
       return loop_for<Plain<int64_t>>(reduction);
+    case Element::kU2:
+      return loop_for<UnsignedBits<2>>(reduction);
     case Element::kU4:
-      return loop_for<Unsigned4>(reduction);
+      return loop_for<UnsignedBits<4>>(reduction);
     case Element::kU8:
       return loop_for<Plain<uint8_t>>(reduction);
     case Element::kU16:
@@ -169,10 +188,11 @@ Loop find_loop(Reduction reduction, Element element) {
       return loop_for<Plain<uint32_t>>(reduction);
     case Element::kU64:
       return loop_for<Plain<uint64_t>>(reduction);
-    case Element::kF8E4M3FN:
-      return loop_for<Narrow<uint8_t, f8e4m3fn_to_float, float_to_f8e4m3fn>>(reduction);
-    case Element::kF8E5M2:
-      return loop_for<Narrow<uint8_t, f8e5m2_to_float, float_to_f8e5m2>>(reduction);
+#define SPMD_LOOP(Type, name) \
+  case Element::k##Type:      \
+    return loop_for<Narrow<uint8_t, name##_to_float, float_to_##name>>(reduction);
+      SPMD_BYTE_FLOATS(SPMD_LOOP)
+#undef SPMD_LOOP
     case Element::kF16:
       return loop_for<Narrow<uint16_t, f16_to_float, float_to_f16>>(reduction);
     case Element::kBF16:
@@ -198,8 +218,11 @@ int64_t byte_size(Element element) {
     case Element::kS8:
     case Element::kU4:
     case Element::kU8:
-    case Element::kF8E4M3FN:
-    case Element::kF8E5M2:
+    case Element::kS2:
+    case Element::kU2:
+#define SPMD_CASE(Type, name) case Element::k##Type:
+      SPMD_BYTE_FLOATS(SPMD_CASE)
+#undef SPMD_CASE
       return 1;
     case Element::kS16:
     case Element::kU16:

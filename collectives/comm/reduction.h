@@ -5,7 +5,7 @@
 
 namespace spmd::comm {
 
-// Of reduced elements; 4-bit integers are stored one a byte.
+// Of reduced elements; integers of 2 and 4 bits are stored one a byte.
 enum class Element : uint8_t {
   kBool,
   kS4,
@@ -26,14 +26,25 @@ enum class Element : uint8_t {
   kF64,
   kC64,
   kC128,
+  kS2,
+  kU2,
+  kF4E2M1FN,
+  kF6E2M3FN,
+  kF6E3M2FN,
+  kF8E3M4,
+  kF8E4M3,
+  kF8E4M3B11FNUZ,
+  kF8E4M3FNUZ,
+  kF8E5M2FNUZ,
+  kF8E8M0FNU,
 };
 
 enum class Reduction : uint8_t { kSum, kProduct, kMin, kMax, kAnd, kOr };
 
 int64_t byte_size(Element element);
 
-// Whether `reduction` means something on `element`; kAnd and kOr are bitwise on integers, and no
-// order exists on complex numbers.
+// Whether `reduction` means something on `element`; kAnd and kOr are bitwise on integers; complex
+// numbers compare lexicographically.
 bool is_defined(Reduction reduction, Element element);
 
 // out[i] = sources[0][i] op sources[1][i] op ... in that order, so that all communicators give the

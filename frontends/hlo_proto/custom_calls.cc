@@ -1,4 +1,6 @@
 // Targets of custom-call that stand for ops or annotations.
+#include <charconv>
+
 #include "frontends/hlo_proto/handlers.h"
 #include "frontends/hlo_proto/top_k.h"
 #include "support/error.h"
@@ -63,6 +65,32 @@ void top_k(Emitter& emitter, const Instruction& instruction, OpCode) {
   emit_top_k(emitter, instruction, types[0].shape.back(), !smallest);
 }
 
+// The number that a frontend attribute "21 : i64" begins with.
+int64_t number_attribute(Emitter& emitter, const Instruction& instruction, const char* key) {
+  const std::string* text = find_attribute(instruction.frontend_attributes(), key);
+  int64_t value = 0;
+  if (text != nullptr &&
+      std::from_chars(text->data(), text->data() + text->size(), value).ec == std::errc()) {
+    return value;
+  }
+  emitter.fail(instruction, fmt::format("has no number \"{}\"", key));
+}
+
+void sharding_group(Emitter& emitter, const Instruction& instruction, OpCode) {
+  const int64_t group = number_attribute(emitter, instruction, "xla.sdy.sharding_group_id");
+  emitter.builder().create(OpCode::kShardingGroup, {emitter.operand(0)}, ShardingGroupAttrs{group});
+  emitter.define(instruction.shape().element_type() == hlo::TUPLE
+                     ? std::vector<ValueId>()
+                     : std::vector<ValueId>{emitter.operand(0)});
+}
+
+void propagation_barrier(Emitter& emitter, const Instruction& instruction, OpCode code) {
+  const int64_t direction = number_attribute(emitter, instruction, "xla.sdy.allowed_direction");
+  if (direction < 0 || direction > 3) emitter.fail(instruction, "has an unknown direction");
+  emitter.create(instruction, code, {emitter.operand(0)},
+                 PropagationBarrierAttrs{static_cast<PropagationDirection>(direction)});
+}
+
 void unary(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, {emitter.operand(0)});
 }
@@ -78,8 +106,8 @@ std::span<const Handler> custom_call_handlers() {
       {"mhlo.erf", unary, OpCode::kErf},
       {"mhlo.topk", top_k},
       {"xla.sdy.FuncResultSharding", pass_through},
-      {"xla.sdy.PropagationBarrier", pass_through},
-      {"xla.sdy.ShardingGroup", pass_through},
+      {"xla.sdy.PropagationBarrier", propagation_barrier, OpCode::kPropagationBarrier},
+      {"xla.sdy.ShardingGroup", sharding_group},
   };
   return kHandlers;
 }

@@ -20,6 +20,7 @@ const Table& opcodes() {
     add(all, shape_handlers());
     add(all, contraction_handlers());
     add(all, convolution_handlers());
+    add(all, linalg_handlers());
     add(all, reduction_handlers());
     add(all, indexing_handlers());
     add(all, window_handlers());
@@ -27,6 +28,7 @@ const Table& opcodes() {
     add(all, random_handlers());
     add(all, control_flow_handlers());
     add(all, collective_handlers());
+    add(all, expanded_handlers());
     return all;
   }();
   return table;

@@ -18,6 +18,7 @@ std::span<const Handler> elementwise_handlers();
 std::span<const Handler> shape_handlers();
 std::span<const Handler> contraction_handlers();
 std::span<const Handler> convolution_handlers();
+std::span<const Handler> linalg_handlers();
 std::span<const Handler> reduction_handlers();
 std::span<const Handler> indexing_handlers();
 std::span<const Handler> window_handlers();
@@ -25,6 +26,7 @@ std::span<const Handler> ordering_handlers();
 std::span<const Handler> random_handlers();
 std::span<const Handler> control_flow_handlers();
 std::span<const Handler> collective_handlers();
+std::span<const Handler> expanded_handlers();
 
 // Targets of custom-call, in place of opcodes.
 std::span<const Handler> custom_call_handlers();

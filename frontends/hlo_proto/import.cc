@@ -3,6 +3,7 @@
 #include "frontends/hlo_proto/emitter.h"
 #include "frontends/hlo_proto/handlers.h"
 #include "frontends/hlo_proto/signature.h"
+#include "ir/expand.h"
 #include "ir/manual_regions.h"
 #include "ir/verifier.h"
 
@@ -58,6 +59,7 @@ Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source,
     context.pending.pop_back();
     hlo_proto::fill_private(context, *next);
   }
+  expand_ops(context.module);
   if (context.has_manual_borders) {
     raise_manual_regions(context.module);
     raise_manual_calls(context.module, context.shardings.meshes());

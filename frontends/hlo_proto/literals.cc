@@ -26,12 +26,14 @@ Bytes from_bytes(const std::string& elements) {
   return Bytes(data, data + elements.size());
 }
 
-// Elements of four bits, one a byte; `sign` is the bit of the sign.
-Bytes from_low_halves(const std::string& elements, int sign) {
+// Integers of fewer bits than a byte, whose other bits say nothing.
+Bytes from_low_bits(const std::string& elements, DType dtype) {
   Bytes bytes = from_bytes(elements);
+  const int unused = 8 - bit_width(dtype);
   for (std::byte& byte : bytes) {
-    const int half = std::to_integer<int>(byte) & 0x0f;
-    byte = static_cast<std::byte>((half ^ sign) - sign);
+    const auto shifted = static_cast<uint8_t>(std::to_integer<int>(byte) << unused);
+    byte = is_signed_int(dtype) ? static_cast<std::byte>(static_cast<int8_t>(shifted) >> unused)
+                                : static_cast<std::byte>(shifted >> unused);
   }
   return bytes;
 }
@@ -72,14 +74,35 @@ Bytes stored_elements(const hlo::LiteralProto& proto, DType dtype, const std::st
       return from_repeated<float>(proto.c64s());
     case DType::kC128:
       return from_repeated<double>(proto.c128s());
+    case DType::kS2:
+      return from_low_bits(proto.s2s(), dtype);
     case DType::kS4:
-      return from_low_halves(proto.s4s(), 8);
+      return from_low_bits(proto.s4s(), dtype);
+    case DType::kU2:
+      return from_low_bits(proto.u2s(), dtype);
     case DType::kU4:
-      return from_low_halves(proto.u4s(), 0);
+      return from_low_bits(proto.u4s(), dtype);
+    case DType::kF4E2M1FN:
+      return from_bytes(proto.f4e2m1fns());
+    case DType::kF8E3M4:
+      return from_bytes(proto.f8e3m4s());
+    case DType::kF8E4M3:
+      return from_bytes(proto.f8e4m3s());
+    case DType::kF8E4M3B11FNUZ:
+      return from_bytes(proto.f8e4m3b11fnuzs());
+    case DType::kF8E4M3FNUZ:
+      return from_bytes(proto.f8e4m3fnuzs());
+    case DType::kF8E5M2FNUZ:
+      return from_bytes(proto.f8e5m2fnuzs());
+    case DType::kF8E8M0FNU:
+      return from_bytes(proto.f8e8m0fnus());
+    case DType::kF6E2M3FN:
+    case DType::kF6E3M2FN:
     case DType::kToken:
       break;
   }
-  throw UserError(place, fmt::format("constants of type {} are not supported", name_of(dtype)));
+  throw UserError(place, fmt::format("constants of type {} are not supported", name_of(dtype)),
+                  "convert a constant of type f32 instead");
 }
 
 bool is_row_major(const hlo::LayoutProto& layout) {

@@ -18,7 +18,7 @@ int64_t single_dim(Emitter& emitter, const Instruction& instruction) {
   return instruction.dimensions(0);
 }
 
-void plain(Emitter& emitter, const Instruction& instruction, OpCode code) {
+void plain_shape(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, {emitter.operand(0)});
 }
 
@@ -91,7 +91,7 @@ void transpose(Emitter& emitter, const Instruction& instruction, OpCode code) {
 
 std::span<const Handler> shape_handlers() {
   static constexpr Handler kHandlers[] = {
-      {"bitcast-convert", plain, OpCode::kBitcastConvert},
+      {"bitcast-convert", plain_shape, OpCode::kBitcastConvert},
       {"broadcast", broadcast, OpCode::kBroadcastInDim},
       {"concatenate", concatenate, OpCode::kConcatenate},
       {"constant", constant, OpCode::kConstant},

@@ -31,6 +31,24 @@ std::optional<DType> dtype_of(hlo::PrimitiveType type) {
       return DType::kU32;
     case hlo::U64:
       return DType::kU64;
+    case hlo::S2:
+      return DType::kS2;
+    case hlo::U2:
+      return DType::kU2;
+    case hlo::F4E2M1FN:
+      return DType::kF4E2M1FN;
+    case hlo::F8E3M4:
+      return DType::kF8E3M4;
+    case hlo::F8E4M3:
+      return DType::kF8E4M3;
+    case hlo::F8E4M3B11FNUZ:
+      return DType::kF8E4M3B11FNUZ;
+    case hlo::F8E4M3FNUZ:
+      return DType::kF8E4M3FNUZ;
+    case hlo::F8E5M2FNUZ:
+      return DType::kF8E5M2FNUZ;
+    case hlo::F8E8M0FNU:
+      return DType::kF8E8M0FNU;
     case hlo::F8E4M3FN:
       return DType::kF8E4M3FN;
     case hlo::F8E5M2:

@@ -27,10 +27,11 @@ std::string as_string(const Bytes& elements) {
   return std::string(reinterpret_cast<const char*>(elements.data()), elements.size());
 }
 
-std::string low_halves(const Bytes& elements) {
-  std::string halves = as_string(elements);
-  for (char& half : halves) half = static_cast<char>(half & 0x0f);
-  return halves;
+// Of signed integers of fewer bits than a byte.
+std::string low_bits(const Bytes& elements, int width) {
+  std::string bits = as_string(elements);
+  for (char& byte : bits) byte = static_cast<char>(byte & ((1 << width) - 1));
+  return bits;
 }
 
 // The inverse of what hlo_proto/literals.cc reads.
@@ -71,11 +72,31 @@ void store(const Bytes& elements, DType dtype, hlo::LiteralProto& literal) {
     case DType::kF8E5M2:
       return literal.set_f8e5m2s(as_string(elements));
     case DType::kS4:
-      return literal.set_s4s(low_halves(elements));
+      return literal.set_s4s(low_bits(elements, 4));
     case DType::kU4:
       return literal.set_u4s(as_string(elements));
+    case DType::kS2:
+      return literal.set_s2s(low_bits(elements, 2));
+    case DType::kU2:
+      return literal.set_u2s(as_string(elements));
+    case DType::kF4E2M1FN:
+      return literal.set_f4e2m1fns(as_string(elements));
+    case DType::kF8E3M4:
+      return literal.set_f8e3m4s(as_string(elements));
+    case DType::kF8E4M3:
+      return literal.set_f8e4m3s(as_string(elements));
+    case DType::kF8E4M3B11FNUZ:
+      return literal.set_f8e4m3b11fnuzs(as_string(elements));
+    case DType::kF8E4M3FNUZ:
+      return literal.set_f8e4m3fnuzs(as_string(elements));
+    case DType::kF8E5M2FNUZ:
+      return literal.set_f8e5m2fnuzs(as_string(elements));
+    case DType::kF8E8M0FNU:
+      return literal.set_f8e8m0fnus(as_string(elements));
+    case DType::kF6E2M3FN:
+    case DType::kF6E3M2FN:
     case DType::kToken:
-      return;
+      return;  // HLO has none
   }
 }
 

@@ -176,7 +176,11 @@ PerRank Interpreter::partition_id(const Op& op, const TensorType& type) {
 
 std::vector<PerRank> Interpreter::run_collective(Frame& frame, const Op& op,
                                                  std::vector<PerRank> operands) {
-  if (op.code == OpCode::kReshard || op.code == OpCode::kShardingConstraint) return operands;
+  if (op.code == OpCode::kReshard || op.code == OpCode::kShardingConstraint ||
+      op.code == OpCode::kPropagationBarrier) {
+    return operands;
+  }
+  if (op.code == OpCode::kShardingGroup) return {};
   if (single_rank_) {
     throw UserError(place_of(op), "a collective inside a reduction or comparison",
                     "it may stand only in functions, loops and branches");

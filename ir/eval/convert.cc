@@ -20,10 +20,11 @@ void map(const std::byte* from, To* to, int64_t count, F&& f) {
 
 void load(DType dtype, const std::byte* from, double* to, int64_t count) {
   switch (dtype) {
-    case DType::kF8E4M3FN:
-      return map<double, uint8_t>(from, to, count, f8e4m3fn_to_float);
-    case DType::kF8E5M2:
-      return map<double, uint8_t>(from, to, count, f8e5m2_to_float);
+#define SPMD_LOAD(Type, name) \
+  case DType::k##Type:        \
+    return map<double, uint8_t>(from, to, count, name##_to_float);
+    SPMD_BYTE_FLOATS(SPMD_LOAD)
+#undef SPMD_LOAD
     case DType::kF16:
       return map<double, uint16_t>(from, to, count, f16_to_float);
     case DType::kBF16:
@@ -81,7 +82,7 @@ To to_integer(From value, DType dtype) {
     if (std::isnan(real)) return 0;
     if (real <= lower) return static_cast<To>(lower);
     if (real >= upper) {
-      return dtype == DType::kS4 ? 7 : dtype == DType::kU4 ? 15 : std::numeric_limits<To>::max();
+      return is_sub_byte_int(dtype) ? static_cast<To>(upper - 1) : std::numeric_limits<To>::max();
     }
     return static_cast<To>(real);
   }
@@ -118,10 +119,11 @@ void store(DType dtype, const From* from, std::byte* to, int64_t count) {
       for (int64_t i = 0; i < count; ++i) target[i] = from[i] != From(0);
       return;
     }
-    case DType::kF8E4M3FN:
-      return store_narrow_float(from, to, count, float_to_f8e4m3fn);
-    case DType::kF8E5M2:
-      return store_narrow_float(from, to, count, float_to_f8e5m2);
+#define SPMD_STORE(Type, name) \
+  case DType::k##Type:         \
+    return store_narrow_float(from, to, count, float_to_##name);
+      SPMD_BYTE_FLOATS(SPMD_STORE)
+#undef SPMD_STORE
     case DType::kF16:
       return store_narrow_float(from, to, count, float_to_f16);
     case DType::kBF16:

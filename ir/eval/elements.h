@@ -27,6 +27,7 @@ struct Elements {
 template <typename F>
 auto with_type(DType dtype, F&& f) {
   switch (dtype) {
+    case DType::kS2:
     case DType::kS4:
     case DType::kS8:
       return f(std::type_identity<int8_t>());
@@ -37,6 +38,7 @@ auto with_type(DType dtype, F&& f) {
     case DType::kS64:
       return f(std::type_identity<int64_t>());
     case DType::kBool:
+    case DType::kU2:
     case DType::kU4:
     case DType::kU8:
       return f(std::type_identity<uint8_t>());
@@ -54,11 +56,7 @@ auto with_type(DType dtype, F&& f) {
       return f(std::type_identity<std::complex<float>>());
     case DType::kC128:
       return f(std::type_identity<std::complex<double>>());
-    case DType::kF8E4M3FN:
-    case DType::kF8E5M2:
-    case DType::kF16:
-    case DType::kBF16:
-    case DType::kToken:
+    default:  // narrow floats, tokens
       break;
   }
   SPMD_UNREACHABLE("no arithmetic on {}", name_of(dtype));
@@ -69,13 +67,13 @@ inline constexpr bool is_complex_v = false;
 template <typename T>
 inline constexpr bool is_complex_v<std::complex<T>> = true;
 
-// Wraps an integer computed in a byte to the four bits of its type; identity for other types.
+// Wraps an integer computed in a byte to the fewer bits of its type; identity for other types.
 template <typename T>
 T wrap_to(DType dtype, T value) {
-  if (dtype == DType::kS4)
-    return static_cast<T>(static_cast<int8_t>(static_cast<int>(value) << 4) >> 4);
-  if (dtype == DType::kU4) return static_cast<T>(static_cast<int>(value) & 15);
-  return value;
+  if (!is_sub_byte_int(dtype)) return value;
+  const int unused = 8 - bit_width(dtype);
+  if (is_unsigned_int(dtype)) return static_cast<T>(static_cast<int>(value) & (0xff >> unused));
+  return static_cast<T>(static_cast<int8_t>(static_cast<int>(value) << unused) >> unused);
 }
 inline float wrap_to(DType, float value) { return value; }
 inline double wrap_to(DType, double value) { return value; }

@@ -51,6 +51,18 @@ Literal select(const Literal& predicate, const Literal& on_true, const Literal& 
   return output.take();
 }
 
+Literal complex(const Literal& re, const Literal& im, const TensorType& type) {
+  Output output(type, re.is_splat() && im.is_splat());
+  with_type(type.dtype, [&]<typename T>(std::type_identity<T>) {
+    if constexpr (is_complex_v<T>) {
+      const Elements<typename T::value_type> real(re), imaginary(im);
+      T* to = output.as<T>();
+      for (int64_t i = 0, count = output.size(); i < count; ++i) to[i] = T(real[i], imaginary[i]);
+    }
+  });
+  return output.take();
+}
+
 Literal clamp(std::span<const Literal> operands, const TensorType& type) {
   const DType dtype = type.dtype;
   const Literal low = widen(operands[0]), x = widen(operands[1]), high = widen(operands[2]);
@@ -73,6 +85,8 @@ Literal eval_elementwise(const Invocation& in) {
     case OpCode::kCompare:
       return apply_compare(in.attrs<CompareAttrs>(), widen(operands[0]), widen(operands[1]),
                            type.shape);
+    case OpCode::kComplex:
+      return complex(operands[0], operands[1], type);
     case OpCode::kReducePrecision:
       return convert(apply_reduce_precision(in.attrs<ReducePrecisionAttrs>(), widen(operands[0])),
                      type.dtype);

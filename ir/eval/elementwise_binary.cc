@@ -72,6 +72,8 @@ Literal apply_typed(OpCode code, const Literal& a, const Literal& b, DType dtype
       return with(MultiplyOp());
     case OpCode::kOr:
       return with(OrOp());
+    case OpCode::kPolygamma:
+      return with(PolygammaOp());
     case OpCode::kPower:
       return with(PowerOp());
     case OpCode::kRemainder:
@@ -84,6 +86,8 @@ Literal apply_typed(OpCode code, const Literal& a, const Literal& b, DType dtype
       return with(SubtractOp());
     case OpCode::kXor:
       return with(XorOp());
+    case OpCode::kZeta:
+      return with(ZetaOp());
     default:
       SPMD_UNREACHABLE("{} is not a binary op", name_of(code));
   }

@@ -4,6 +4,8 @@
 #include "ir/eval/elements.h"
 #include "ir/eval/elementwise_internal.h"
 #include "ir/eval/scalar_ops.h"
+#include "support/complex_functions.h"
+#include "support/special_functions.h"
 
 namespace spmd::eval {
 namespace {
@@ -20,25 +22,55 @@ Literal map(const Literal& x, DType result, const Dims& shape, F&& f) {
 template <typename T>
 Literal apply_to_float(OpCode code, const Literal& x, const Dims& shape) {
   const auto mapped = [&](auto&& f) { return map<T>(x, x.type().dtype, shape, f); };
+  // Special functions are computed in double.
+  const auto special = [&](double (*f)(double)) {
+    return mapped([f](T v) { return static_cast<T>(f(static_cast<double>(v))); });
+  };
   switch (code) {
     case OpCode::kAbs:
       return mapped([](T v) { return std::fabs(v); });
+    case OpCode::kAcos:
+      return special(std::acos);
+    case OpCode::kAcosh:
+      return special(std::acosh);
+    case OpCode::kAsin:
+      return special(std::asin);
+    case OpCode::kAsinh:
+      return special(std::asinh);
+    case OpCode::kAtan:
+      return special(std::atan);
+    case OpCode::kAtanh:
+      return special(std::atanh);
+    case OpCode::kBesselI1e:
+      return special(bessel_i1e);
     case OpCode::kCbrt:
       return mapped([](T v) { return std::cbrt(v); });
     case OpCode::kCeil:
       return mapped([](T v) { return std::ceil(v); });
     case OpCode::kCosine:
       return mapped([](T v) { return std::cos(v); });
+    case OpCode::kCosh:
+      return special(std::cosh);
+    case OpCode::kDigamma:
+      return special(digamma);
     case OpCode::kErf:
       return mapped([](T v) { return std::erf(v); });
+    case OpCode::kErfc:
+      return special(std::erfc);
+    case OpCode::kErfInv:
+      return special(erf_inverse);
     case OpCode::kExponential:
       return mapped([](T v) { return std::exp(v); });
     case OpCode::kExponentialMinusOne:
       return mapped([](T v) { return std::expm1(v); });
     case OpCode::kFloor:
       return mapped([](T v) { return std::floor(v); });
+    case OpCode::kImag:
+      return mapped([](T) { return T(0); });
     case OpCode::kIsFinite:
       return map<T, uint8_t>(x, DType::kBool, shape, [](T v) { return std::isfinite(v); });
+    case OpCode::kLgamma:
+      return special(log_gamma);
     case OpCode::kLog:
       return mapped([](T v) { return std::log(v); });
     case OpCode::kLogPlusOne:
@@ -47,6 +79,8 @@ Literal apply_to_float(OpCode code, const Literal& x, const Dims& shape) {
       return mapped([](T v) { return T(1) / (T(1) + std::exp(-v)); });
     case OpCode::kNegate:
       return mapped([](T v) { return -v; });
+    case OpCode::kReal:
+      return x;
     case OpCode::kRoundNearestAfz:
       return mapped([](T v) { return std::round(v); });
     case OpCode::kRoundNearestEven:
@@ -57,6 +91,8 @@ Literal apply_to_float(OpCode code, const Literal& x, const Dims& shape) {
       return mapped([](T v) { return v > 0 ? T(1) : v < 0 ? T(-1) : v; });
     case OpCode::kSine:
       return mapped([](T v) { return std::sin(v); });
+    case OpCode::kSinh:
+      return special(std::sinh);
     case OpCode::kSqrt:
       return mapped([](T v) { return std::sqrt(v); });
     case OpCode::kSquare:
@@ -66,7 +102,8 @@ Literal apply_to_float(OpCode code, const Literal& x, const Dims& shape) {
     case OpCode::kTanh:
       return mapped([](T v) { return std::tanh(v); });
     default:
-      SPMD_UNREACHABLE("{} of floats", name_of(code));
+      throw UserError(std::string(name_of(code)), "has no meaning for floats",
+                      "convert the operand first");
   }
 }
 
@@ -96,54 +133,80 @@ Literal apply_to_integer(OpCode code, const Literal& x, const Dims& shape) {
     case OpCode::kSquare:
       return mapped([](T v) { return MultiplyOp::apply(v, v); });
     default:
-      SPMD_UNREACHABLE("{} of integers", name_of(code));
+      throw UserError(std::string(name_of(code)), "has no meaning for integers",
+                      "convert the operand first");
   }
 }
 
 template <typename T>
 Literal apply_to_complex(OpCode code, const Literal& x, const Dims& shape) {
   using Real = typename T::value_type;
+  namespace cf = complex_functions;
   const DType real = sizeof(Real) == 4 ? DType::kF32 : DType::kF64;
-  const auto mapped = [&](auto&& f) { return map<T>(x, x.type().dtype, shape, f); };
+  const auto mapped = [&](cf::Wide (*f)(cf::Wide)) {
+    return map<T>(x, x.type().dtype, shape, [f](T v) { return cf::apply<Real>(f, v); });
+  };
+  const auto to_real = [&](auto&& f) { return map<T, Real>(x, real, shape, f); };
   switch (code) {
     case OpCode::kAbs:
-      return map<T, Real>(x, real, shape, [](T v) { return std::abs(v); });
+      return to_real([](T v) { return std::abs(v); });
+    case OpCode::kAcos:
+      return mapped(cf::acos);
+    case OpCode::kAcosh:
+      return mapped(cf::acosh);
+    case OpCode::kAsin:
+      return mapped(cf::asin);
+    case OpCode::kAsinh:
+      return mapped(cf::asinh);
+    case OpCode::kAtan:
+      return mapped(cf::atan);
+    case OpCode::kAtanh:
+      return mapped(cf::atanh);
     case OpCode::kCbrt:
-      return mapped([](T v) { return std::pow(v, T(Real(1) / Real(3))); });
+      return mapped(cf::cbrt);
+    case OpCode::kCosh:
+      return mapped(cf::cosh);
     case OpCode::kCosine:
-      return mapped([](T v) { return std::cos(v); });
+      return mapped(cf::cosine);
     case OpCode::kExponential:
-      return mapped([](T v) { return std::exp(v); });
+      return mapped(cf::exponential);
     case OpCode::kExponentialMinusOne:
-      return mapped([](T v) { return std::exp(v) - T(1); });
+      return mapped(cf::expm1);
+    case OpCode::kImag:
+      return to_real([](T v) { return v.imag(); });
     case OpCode::kIsFinite:
       return map<T, uint8_t>(x, DType::kBool, shape, [](T v) {
         return std::isfinite(v.real()) && std::isfinite(v.imag());
       });
     case OpCode::kLog:
-      return mapped([](T v) { return std::log(v); });
+      return mapped(cf::logarithm);
     case OpCode::kLogPlusOne:
-      return mapped([](T v) { return std::log(T(1) + v); });
+      return mapped(cf::log1p);
     case OpCode::kLogistic:
-      return mapped([](T v) { return T(1) / (T(1) + std::exp(-v)); });
+      return mapped(cf::logistic);
     case OpCode::kNegate:
-      return mapped([](T v) { return -v; });
+      return map<T>(x, x.type().dtype, shape, [](T v) { return -v; });
+    case OpCode::kReal:
+      return to_real([](T v) { return v.real(); });
     case OpCode::kRsqrt:
-      return mapped([](T v) { return T(1) / std::sqrt(v); });
+      return mapped(cf::rsqrt);
     case OpCode::kSign:
-      return mapped([](T v) { return v == T(0) ? v : v / T(std::abs(v)); });
+      return mapped(cf::sign);
     case OpCode::kSine:
-      return mapped([](T v) { return std::sin(v); });
+      return mapped(cf::sine);
+    case OpCode::kSinh:
+      return mapped(cf::sinh);
     case OpCode::kSqrt:
-      return mapped([](T v) { return std::sqrt(v); });
+      return mapped(cf::square_root);
     case OpCode::kSquare:
-      return mapped([](T v) { return v * v; });
+      return mapped(cf::square);
     case OpCode::kTan:
-      return mapped([](T v) { return std::tan(v); });
+      return mapped(cf::tangent);
     case OpCode::kTanh:
-      return mapped([](T v) { return std::tanh(v); });
+      return mapped(cf::tanh);
     default:
-      SPMD_UNREACHABLE("{} of complex numbers", name_of(code));
+      throw UserError(std::string(name_of(code)), "has no meaning for complex numbers",
+                      "take the real or imaginary part first");
   }
 }
 

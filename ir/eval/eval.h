@@ -35,6 +35,7 @@ Literal eval_elementwise(const Invocation& in);
 Literal eval_shape(const Invocation& in);
 Literal eval_dot_general(const Invocation& in);
 Literal eval_convolution(const Invocation& in);
+Literal eval_linalg(const Invocation& in);
 Literals eval_reduce(const Invocation& in);
 Literals eval_indexing(const Invocation& in);
 Literals eval_window(const Invocation& in);

@@ -178,6 +178,8 @@ Literals eval_local(const Invocation& in) {
       return {eval_dot_general(in)};
     case OpFamily::kConvolution:
       return {eval_convolution(in)};
+    case OpFamily::kLinalg:
+      return {eval_linalg(in)};
     case OpFamily::kReduction:
       return eval_reduce(in);
     case OpFamily::kIndexing:
@@ -190,6 +192,7 @@ Literals eval_local(const Invocation& in) {
       return eval_rng_bit_generator(in);
     case OpFamily::kControlFlow:
     case OpFamily::kCollective:
+    case OpFamily::kExpanded:
       break;
   }
   SPMD_UNREACHABLE("{} needs more than its operands", name_of(in.op.code));

@@ -10,6 +10,8 @@
 
 #include "ir/eval/elements.h"
 #include "ir/opcode.h"
+#include "support/complex_functions.h"
+#include "support/special_functions.h"
 
 namespace spmd::eval {
 
@@ -46,6 +48,10 @@ struct MultiplyOp {
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(static_cast<WrappingInt<T>>(a) * static_cast<WrappingInt<T>>(b));
+    } else if constexpr (is_complex_v<T>) {
+      // By the definition, not by C's rules for infinities.
+      return T(a.real() * b.real() - a.imag() * b.imag(),
+               a.real() * b.imag() + a.imag() * b.real());
     } else {
       return a * b;
     }
@@ -62,8 +68,7 @@ struct MaximumOp {
       if (a == b) return std::signbit(a) ? b : a;
       return b;
     } else if constexpr (is_complex_v<T>) {
-      const bool less = a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
-      return less ? b : a;
+      return complex_functions::less(a, b) ? b : a;
     } else {
       return a > b ? a : b;
     }
@@ -78,8 +83,7 @@ struct MinimumOp {
       if (a == b) return std::signbit(a) ? a : b;
       return b;
     } else if constexpr (is_complex_v<T>) {
-      const bool less = a.real() < b.real() || (a.real() == b.real() && a.imag() < b.imag());
-      return less ? a : b;
+      return complex_functions::less(a, b) ? a : b;
     } else {
       return a < b ? a : b;
     }
@@ -139,7 +143,12 @@ struct PowerOp {
       }
       return result;
     } else {
-      return std::pow(base, exponent);
+      if constexpr (is_complex_v<T>) {
+        return complex_functions::apply<typename T::value_type>(complex_functions::power, base,
+                                                                exponent);
+      } else {
+        return std::pow(base, exponent);
+      }
     }
   }
 };
@@ -150,11 +159,30 @@ struct Atan2Op {
     if constexpr (std::is_floating_point_v<T>) {
       return std::atan2(y, x);
     } else if constexpr (is_complex_v<T>) {
-      const T i(0, 1);
-      return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+      return complex_functions::apply<typename T::value_type>(complex_functions::atan2, y, x);
     } else {
       SPMD_UNREACHABLE("atan2 of integers");
     }
+  }
+};
+
+struct PolygammaOp {
+  template <typename T>
+  static T apply(T n, T x) {
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<T>(polygamma(n, x));
+    else
+      SPMD_UNREACHABLE("polygamma of numbers that are no floats");
+  }
+};
+
+struct ZetaOp {
+  template <typename T>
+  static T apply(T x, T q) {
+    if constexpr (std::is_floating_point_v<T>)
+      return static_cast<T>(hurwitz_zeta(x, q));
+    else
+      SPMD_UNREACHABLE("zeta of numbers that are no floats");
   }
 };
 

@@ -223,6 +223,22 @@ Attrs decode_any(const DecodeContext& context, const ir::Op& op) {
       return manual(context, op.manual_computation());
     case ir::Op::kReshard:
       return ReshardAttrs{decode(context, op.reshard())};
+    case ir::Op::kFft:
+      return FftAttrs{enumerator(context, op.fft().kind(), FftKind::kIrfft),
+                      decode(op.fft().length())};
+    case ir::Op::kCholesky:
+      return CholeskyAttrs{op.cholesky()};
+    case ir::Op::kTriangularSolve: {
+      const ir::TriangularSolve& solve = op.triangular_solve();
+      return TriangularSolveAttrs{
+          solve.left_side(), solve.lower(), solve.unit_diagonal(),
+          enumerator(context, solve.transpose_a(), TransposeKind::kAdjoint)};
+    }
+    case ir::Op::kPropagationBarrier:
+      return PropagationBarrierAttrs{
+          enumerator(context, op.propagation_barrier(), PropagationDirection::kBoth)};
+    case ir::Op::kShardingGroup:
+      return ShardingGroupAttrs{op.sharding_group().value()};
   }
   context.fail("an unknown kind of attributes");
 }

@@ -1,4 +1,5 @@
 #include "ir/serialize/encode.h"
+#include "support/error.h"
 
 namespace spmd::serialize_internal {
 namespace {
@@ -125,6 +126,18 @@ struct Encoder {
   }
   void operator()(const DotAttrs& a) const { encode(a, *to.mutable_dot()); }
   void operator()(const ConvolutionAttrs& a) const { encode(a, *to.mutable_convolution()); }
+  void operator()(const FftAttrs& a) const {
+    to.mutable_fft()->set_kind(static_cast<uint32_t>(a.kind));
+    serialize_internal::encode(a.length, *to.mutable_fft()->mutable_length());
+  }
+  void operator()(const CholeskyAttrs& a) const { to.set_cholesky(a.lower); }
+  void operator()(const TriangularSolveAttrs& a) const {
+    ir::TriangularSolve& solve = *to.mutable_triangular_solve();
+    solve.set_left_side(a.left_side);
+    solve.set_lower(a.lower);
+    solve.set_unit_diagonal(a.unit_diagonal);
+    solve.set_transpose_a(static_cast<uint32_t>(a.transpose_a));
+  }
   void operator()(const ReduceAttrs& a) const {
     serialize_internal::encode(a.dims, *to.mutable_reduce()->mutable_sizes());
   }
@@ -191,6 +204,17 @@ struct Encoder {
   }
   void operator()(const ReshardAttrs& a) const {
     serialize_internal::encode(a.sharding, *to.mutable_reshard());
+  }
+  void operator()(const PropagationBarrierAttrs& a) const {
+    to.set_propagation_barrier(static_cast<uint32_t>(a.allowed));
+  }
+  void operator()(const ShardingGroupAttrs& a) const {
+    to.mutable_sharding_group()->set_value(a.group);
+  }
+  // What is left are ops that readers have rewritten.
+  template <typename Expanded>
+  void operator()(const Expanded&) const {
+    SPMD_UNREACHABLE("an op that should have been expanded");
   }
 };
 

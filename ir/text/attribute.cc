@@ -1,5 +1,8 @@
 #include "ir/text/attribute.h"
 
+#include <charconv>
+#include <cstdlib>
+
 #include "support/error.h"
 
 namespace spmd::text {
@@ -35,6 +38,35 @@ int64_t AttributeReader::integer(std::string_view name) const {
 int64_t AttributeReader::integer_or(std::string_view name, int64_t otherwise) const {
   const Attribute* found = find(name);
   return found == nullptr ? otherwise : integer_of(*found, name);
+}
+
+double AttributeReader::number(std::string_view name) const {
+  const Attribute& found = get(name);
+  if (found.kind == Kind::kInteger) return static_cast<double>(found.integer);
+  if (found.kind == Kind::kFloat) {
+    const std::string text(found.text);
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (end == text.c_str() + text.size()) return value;
+  }
+  fail(found, name, "a number");
+}
+
+double AttributeReader::number_or(std::string_view name, double otherwise) const {
+  return find(name) == nullptr ? otherwise : number(name);
+}
+
+uint64_t AttributeReader::unsigned_of(const Attribute& attribute, std::string_view name) const {
+  if (attribute.kind == Kind::kInteger && attribute.integer >= 0) {
+    return static_cast<uint64_t>(attribute.integer);
+  }
+  if (attribute.kind == Kind::kFloat) {  // beyond int64
+    uint64_t value = 0;
+    const char* end = attribute.text.data() + attribute.text.size();
+    const auto [stop, error] = std::from_chars(attribute.text.data(), end, value);
+    if (error == std::errc() && stop == end) return value;
+  }
+  fail(attribute, name, "an integer of 0 or more");
 }
 
 bool AttributeReader::boolean_or(std::string_view name, bool otherwise) const {

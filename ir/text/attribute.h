@@ -40,6 +40,9 @@ struct Attribute {
   std::vector<NamedSharding> shardings;
 };
 
+// Of a number's text.
+Attribute number_attribute(std::string_view text, size_t position);
+
 struct NamedAttribute {
   std::string name;
   Attribute value;
@@ -66,6 +69,11 @@ class AttributeReader {
 
   int64_t integer(std::string_view name) const;
   int64_t integer_or(std::string_view name, int64_t otherwise) const;
+  // A floating-point number; integers count as such.
+  double number(std::string_view name) const;
+  double number_or(std::string_view name, double otherwise) const;
+  // 0 to 2^64 - 1.
+  uint64_t unsigned_of(const Attribute& attribute, std::string_view name) const;
   bool boolean_or(std::string_view name, bool otherwise) const;
   std::string string_or(std::string_view name, std::string_view otherwise) const;
   // array<i64: ...>, [...] or dense<...>, flattened.

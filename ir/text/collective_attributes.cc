@@ -1,4 +1,5 @@
 // Attributes of collectives: groups of devices and mesh axes.
+#include "ir/text/enum_names.h"
 #include "ir/text/module_builder.h"
 #include "sharding/spec/tile_assignment.h"
 #include "support/error.h"
@@ -86,8 +87,79 @@ std::vector<std::vector<int64_t>> rows_of(const AttributeReader& from, const Att
 
 }  // namespace
 
+namespace {
+
+// What numbers in groups mean, by the specification's rules.
+enum class Numbers : uint8_t { kReplicas, kPartitions, kReplicasOfAllPartitions, kDevices };
+
+Numbers numbers_of(const AttributeReader& from, bool reduces_or_gathers) {
+  int64_t channel = 0;
+  if (const Attribute* handle = from.find("channel_handle")) {
+    if (handle->kind == Kind::kDict) channel = from.dict(*handle).integer_or("handle", 0);
+  }
+  channel = from.integer_or("channel_id", channel);
+  if (channel <= 0) return Numbers::kReplicas;
+  if (!reduces_or_gathers) return Numbers::kPartitions;
+  return from.boolean_or("use_global_device_ids", false) ? Numbers::kDevices
+                                                         : Numbers::kReplicasOfAllPartitions;
+}
+
+// As numbers of devices, where there are several replicas.
+std::vector<std::vector<int64_t>> to_devices(const std::vector<std::vector<int64_t>>& groups,
+                                             Numbers numbers, int64_t replicas,
+                                             int64_t partitions) {
+  std::vector<std::vector<int64_t>> result;
+  switch (numbers) {
+    case Numbers::kReplicas:
+      for (int64_t p = 0; p < partitions; ++p) {
+        for (const auto& group : groups) {
+          result.emplace_back();
+          for (int64_t r : group) result.back().push_back(r * partitions + p);
+        }
+      }
+      return result;
+    case Numbers::kPartitions:
+      for (int64_t r = 0; r < replicas; ++r) {
+        for (const auto& group : groups) {
+          result.emplace_back();
+          for (int64_t p : group) result.back().push_back(r * partitions + p);
+        }
+      }
+      return result;
+    case Numbers::kReplicasOfAllPartitions:
+      for (const auto& group : groups) {
+        result.emplace_back();
+        for (int64_t p = 0; p < partitions; ++p) {
+          for (int64_t r : group) result.back().push_back(r * partitions + p);
+        }
+      }
+      return result;
+    case Numbers::kDevices:
+      break;
+  }
+  return groups;
+}
+
+using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+Pairs to_device_pairs(const Pairs& pairs, Numbers numbers, int64_t replicas, int64_t partitions) {
+  std::vector<std::vector<int64_t>> lists;
+  for (const auto& [source, target] : pairs) lists.push_back({source, target});
+  Pairs result;
+  for (const auto& pair : to_devices(lists, numbers, replicas, partitions)) {
+    result.emplace_back(pair[0], pair[1]);
+  }
+  return result;
+}
+
+bool reduces_or_gathers(OpCode code) {
+  return code == OpCode::kAllGather || code == OpCode::kAllReduce ||
+         code == OpCode::kReduceScatter || code == OpCode::kCrossReplicaSum;
+}
+
+}  // namespace
+
 // Explicit lists become axes where they follow axes of the mesh.
-CollectiveGroups ModuleBuilder::parse_groups(const AttributeReader& from) {
+CollectiveGroups ModuleBuilder::parse_groups(const AttributeReader& from, OpCode code) {
   CollectiveGroups groups;
   const Attribute* attribute = from.find("replica_groups");
   if (attribute == nullptr) {
@@ -103,6 +175,20 @@ CollectiveGroups ModuleBuilder::parse_groups(const AttributeReader& from) {
     for (int64_t device : group) {
       if (device < 0) from.fail(*attribute, "replica_groups", "device numbers");
     }
+  }
+  if (replicas_ > 1) {
+    const int64_t partitions = module_.mesh.num_devices() / replicas_;
+    const Numbers numbers = numbers_of(from, reduces_or_gathers(code));
+    auto& lists = groups.explicit_groups;
+    std::erase_if(lists, [](const std::vector<int64_t>& group) { return group.empty(); });
+    if (lists.empty()) {  // all of them
+      const int64_t count = numbers == Numbers::kPartitions ? partitions
+                            : numbers == Numbers::kDevices  ? replicas_ * partitions
+                                                            : replicas_;
+      lists.emplace_back();
+      for (int64_t i = 0; i < count; ++i) lists.back().push_back(i);
+    }
+    lists = to_devices(lists, numbers, replicas_, partitions);
   }
   if (auto axes = axes_of_groups(groups.explicit_groups, module_.mesh)) {
     groups.axes = std::move(*axes);
@@ -149,14 +235,26 @@ Attrs ModuleBuilder::collective_attributes(const GenericOp& op, OpId id,
   };
   switch (op.code) {
     case OpCode::kAllGather:
-      return AllGatherAttrs{from.integer("all_gather_dim"), parse_groups(from)};
+      return AllGatherAttrs{from.integer("all_gather_dim"), parse_groups(from, op.code)};
     case OpCode::kAllReduce:
-      return AllReduceAttrs{parse_groups(from)};
+      return AllReduceAttrs{parse_groups(from, op.code)};
     case OpCode::kReduceScatter:
-      return ReduceScatterAttrs{from.integer("scatter_dimension"), parse_groups(from)};
+      return ReduceScatterAttrs{from.integer("scatter_dimension"), parse_groups(from, op.code)};
     case OpCode::kAllToAll:
       return AllToAllAttrs{from.integer("split_dimension"), from.integer("concat_dimension"),
-                           parse_groups(from)};
+                           parse_groups(from, op.code)};
+    case OpCode::kPropagationBarrier: {
+      const std::string_view names = "NONE, FORWARD, BACKWARD or BOTH";
+      const Attribute& direction = from.get("allowed_direction");
+      if (direction.kind == Kind::kInteger && direction.integer >= 0 && direction.integer <= 3) {
+        return PropagationBarrierAttrs{static_cast<PropagationDirection>(direction.integer)};
+      }
+      const auto named = enum_named<PropagationDirection>(from.enumerator(direction, names));
+      if (!named) from.fail(direction, "allowed_direction", names);
+      return PropagationBarrierAttrs{*named};
+    }
+    case OpCode::kShardingGroup:
+      return ShardingGroupAttrs{from.integer("group_id")};
     case OpCode::kAxisIndex:
       return AxisIndexAttrs{axes("axes")};
     case OpCode::kManualComputation:
@@ -175,6 +273,11 @@ Attrs ModuleBuilder::collective_attributes(const GenericOp& op, OpId id,
       for (const auto& pair : rows_of(from, pairs, "source_target_pairs")) {
         if (pair.size() != 2) from.fail(pairs, "source_target_pairs", "pairs of devices");
         attrs.source_target_pairs.emplace_back(pair[0], pair[1]);
+      }
+      if (replicas_ > 1 && attrs.axes.empty()) {
+        attrs.source_target_pairs =
+            to_device_pairs(attrs.source_target_pairs, numbers_of(from, false), replicas_,
+                            module_.mesh.num_devices() / replicas_);
       }
       return attrs;
     }

@@ -101,11 +101,11 @@ class ElementScanner {
     scan_.skip_blanks();
     const size_t start = scan_.position();
     const std::string_view token = scan_.expect_number();
-    const auto size = static_cast<size_t>(byte_size(dtype));
     if (token.starts_with("0x")) {
       const auto bits = number<uint64_t>(token.substr(2), start, "a bit pattern", 16);
-      if (size < 8 && bits >> (8 * size) != 0) {
-        bad(start, fmt::format("a bit pattern of {} bits", 8 * size));
+      const int width = bit_width(dtype);
+      if (width < 64 && bits >> width != 0) {
+        bad(start, fmt::format("a bit pattern of {} bits", width));
       }
       return put(&bits, dtype);
     }

@@ -1,5 +1,9 @@
 #include "ir/text/module_builder.h"
 
+#include <algorithm>
+#include <charconv>
+
+#include "ir/expand.h"
 #include "ir/manual_regions.h"
 #include "ir/text/printer.h"
 #include "sharding/spec/hlo_sharding.h"
@@ -14,6 +18,10 @@ std::optional<OpCode> code_of(std::string_view spelling) {
   }
   if (spelling == "call" || spelling == "stablehlo.composite") return OpCode::kCall;
   if (spelling == "sdy.reshard") return OpCode::kReshard;
+  // Older spellings.
+  if (spelling == "chlo.tan") return OpCode::kTan;
+  if (spelling == "chlo.constant") return OpCode::kConstant;
+  if (spelling == "chlo.dynamic_reshape") return OpCode::kDynamicReshape;
   return opcode_named(spelling);
 }
 
@@ -39,6 +47,7 @@ bool ModuleBuilder::choose_mesh(const Dict& attributes) {
       }
     }
   }
+  replicas_ = std::max<int64_t>(1, module_attributes.integer_or("mhlo.num_replicas", 1));
   for (const std::string& name : mesh_order_) {
     const Mesh& mesh = meshes_.find(name)->second;
     if (mesh.num_axes() == 0 && name != mesh_order_.back()) continue;
@@ -53,8 +62,7 @@ void ModuleBuilder::derive_mesh(const Dict& attributes, const std::set<std::stri
                                 bool has_device_groups) {
   if (hlo_shardings.empty() && !has_device_groups) return;
   const AttributeReader module_attributes = reader(attributes, "module", 0);
-  const int64_t num_devices = module_attributes.integer_or("mhlo.num_partitions", 1) *
-                              module_attributes.integer_or("mhlo.num_replicas", 1);
+  const int64_t num_devices = module_attributes.integer_or("mhlo.num_partitions", 1) * replicas_;
   std::vector<HloSharding> shardings;
   for (const std::string& text : hlo_shardings) {
     shardings.push_back(parse_hlo_sharding(text, source_));
@@ -70,6 +78,8 @@ void ModuleBuilder::derive_mesh(const Dict& attributes, const std::set<std::stri
 
 Module ModuleBuilder::finish_module(const PlaceOfOp& place_of) {
   resolve_calls();
+  name_entry();
+  expand_ops(module_, {.replicas = replicas_});
   raise_manual_regions(module_);
   raise_manual_calls(module_, mesh_lookup());
   verify(module_, place_of);
@@ -129,11 +139,34 @@ void ModuleBuilder::set_argument_info(const std::vector<Dict>& arguments,
   }
 }
 
+// The only function that is not private is the entry, whatever its name.
+void ModuleBuilder::name_entry() {
+  if (module_.find_function("main")) return;
+  int entry = -1;
+  for (size_t i = 0; i < module_.functions().size(); ++i) {
+    if (module_.functions()[i]->is_private()) continue;
+    if (entry >= 0) return;  // see the verifier
+    entry = static_cast<int>(i);
+  }
+  if (entry >= 0) module_.rename_function(entry, "main");
+}
+
 void ModuleBuilder::resolve_calls() {
+  const auto named = [&](const std::string& name, size_t position) {
+    const auto found = module_.find_function(name);
+    if (!found) fail(position, fmt::format("there is no function @{}", name));
+    return *found;
+  };
+  for (const PendingPrograms& pending : programs_) {
+    auto& attrs = module_.function(pending.function).op(pending.op).as<RunParallelAttrs>();
+    for (const auto& row : pending.names) {
+      std::vector<int>& replica = attrs.programs.emplace_back();
+      for (const std::string& name : row) replica.push_back(named(name, pending.position));
+    }
+  }
   for (const PendingCall& call : calls_) {
-    const auto callee = module_.find_function(call.callee);
-    if (!callee) fail(call.position, fmt::format("there is no function @{}", call.callee));
-    module_.function(call.function).op(call.op).as<CallAttrs>().callee = *callee;
+    module_.function(call.function).op(call.op).as<CallAttrs>().callee =
+        named(call.callee, call.position);
   }
 }
 
@@ -144,10 +177,30 @@ OpId ModuleBuilder::create_open(const GenericOp& op, BlockId block, LocationRef 
                         std::move(location));
 }
 
-std::optional<OpCode> ModuleBuilder::meaning_of_call(const GenericOp& op, size_t results) const {
+namespace {
+
+// Checks as jax's test data writes them.
+std::optional<OpCode> check_named(std::string_view target) {
+  for (OpCode code : {OpCode::kCheckAlmostEq, OpCode::kCheckClose, OpCode::kCheckEq}) {
+    if (name_of(code) == target) return code;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<OpCode> ModuleBuilder::meaning_of_call(GenericOp& op,
+                                                     std::vector<TensorType>& results) const {
   const std::string target =
       reader(op.attributes, op.spelling, op.position).string_or("call_target_name", "");
-  if (op.operands.size() != 1 || results != 1) return op.code;
+  if (target == "xla.sdy.ShardingGroup" || target == "xla.sdy.PropagationBarrier") {
+    return meaning_of_sdy_call(op, target);
+  }
+  if (const auto check = check_named(target)) {
+    results.clear();
+    return check;
+  }
+  if (op.operands.size() != 1 || results.size() != 1) return op.code;
   // The place of a value in memory is not ours to keep.
   if (target == "annotate_device_placement") return std::nullopt;
   if (target == "Sharding") return OpCode::kShardingConstraint;
@@ -155,10 +208,28 @@ std::optional<OpCode> ModuleBuilder::meaning_of_call(const GenericOp& op, size_t
   return op.code;
 }
 
+// The ops of sdy that its export to custom calls writes, with numbers like "21 : i64" as strings.
+OpCode ModuleBuilder::meaning_of_sdy_call(GenericOp& op, std::string_view target) const {
+  const AttributeReader outer = reader(op.attributes, op.spelling, op.position);
+  const AttributeReader from = outer.dict(outer.get("mhlo.frontend_attributes"));
+  const bool is_group = target == "xla.sdy.ShardingGroup";
+  const char* key = is_group ? "xla.sdy.sharding_group_id" : "xla.sdy.allowed_direction";
+  const std::string text = from.string_or(key, "");
+  NamedAttribute number{is_group ? "group_id" : "allowed_direction", {}};
+  number.value.kind = Attribute::Kind::kInteger;
+  number.value.position = op.position;
+  if (std::from_chars(text.data(), text.data() + text.size(), number.value.integer).ec !=
+      std::errc()) {
+    from.fail(from.get(key), key, "a number");
+  }
+  op.attributes = {std::move(number)};
+  return is_group ? OpCode::kShardingGroup : OpCode::kPropagationBarrier;
+}
+
 std::vector<ValueId> ModuleBuilder::complete(GenericOp& op, OpId id,
                                              std::vector<TensorType> results) {
   if (op.code == OpCode::kCustomCall) {
-    const auto code = meaning_of_call(op, results.size());
+    const auto code = meaning_of_call(op, results);
     if (!code) {
       fn_->erase_op(id);
       return op.operands;

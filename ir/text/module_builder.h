@@ -84,6 +84,7 @@ class ModuleBuilder : protected Places {
   int function_index_ = -1;
   std::map<std::string, Mesh, std::less<>> meshes_;
   MeshLookup other_meshes_;  // of what the text stands in; may be null
+  int64_t replicas_ = 1;     // of the devices; see ExpandOptions
 
  private:
   struct PendingCall {
@@ -93,15 +94,27 @@ class ModuleBuilder : protected Places {
     size_t position;
   };
 
+  struct PendingPrograms {
+    int function;
+    OpId op;
+    std::vector<std::vector<std::string>> names;
+    size_t position;
+  };
+
   std::optional<Dims> global_shape(const Dict& attributes) const;
   void resolve_calls();
-  // The code that a custom call stands for; nothing for an op that is erased.
-  std::optional<OpCode> meaning_of_call(const GenericOp& op, size_t results) const;
+  void name_entry();
+  // The code that a custom call stands for, with what that code has as attributes and results;
+  // nothing for an op that is erased.
+  std::optional<OpCode> meaning_of_call(GenericOp& op, std::vector<TensorType>& results) const;
+  OpCode meaning_of_sdy_call(GenericOp& op, std::string_view target) const;
 
   // ---- op_attributes.cc, collective_attributes.cc
   Attrs attributes_of(const GenericOp& op, OpId id);
   Attrs collective_attributes(const GenericOp& op, OpId id, const AttributeReader& from);
-  CollectiveGroups parse_groups(const AttributeReader& from);
+  Attrs expanded_attributes(const GenericOp& op, const AttributeReader& from);
+  Attrs run_parallel(const AttributeReader& from, OpId id);
+  CollectiveGroups parse_groups(const AttributeReader& from, OpCode code);
   AxisList parse_mesh_axes(const AttributeReader& from, const Attribute& attribute);
   AxisList named_axes(const AttributeReader& from, const Attribute& list, const Mesh& mesh);
 
@@ -115,6 +128,7 @@ class ModuleBuilder : protected Places {
 
   std::vector<std::string> mesh_order_;
   std::vector<PendingCall> calls_;
+  std::vector<PendingPrograms> programs_;
   std::map<std::pair<std::string, int64_t>, ShardingRef> hlo_shardings_;
 };
 

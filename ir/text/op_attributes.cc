@@ -162,7 +162,7 @@ GatherAttrs gather(const AttributeReader& from) {
   attrs.start_indices_batching_dims = dims.integers_or("start_indices_batching_dims", {});
   attrs.start_index_map = dims.integers_or("start_index_map", {});
   attrs.index_vector_dim = dims.integer_or("index_vector_dim", 0);
-  attrs.slice_sizes = from.integers("slice_sizes");
+  attrs.slice_sizes = from.integers_or("slice_sizes", {});  // dynamic_gather's are an operand
   attrs.indices_are_sorted = from.boolean_or("indices_are_sorted", false);
   return attrs;
 }
@@ -219,7 +219,134 @@ PadAttrs pad(const AttributeReader& from) {
           from.integers("interior_padding")};
 }
 
+FftAttrs fft(const AttributeReader& from) {
+  return {enumerator<FftKind>(from, from.get("fft_type"), "fft_type"), from.integers("fft_length")};
+}
+
+TriangularSolveAttrs triangular_solve(const AttributeReader& from) {
+  TriangularSolveAttrs attrs;
+  attrs.left_side = from.boolean_or("left_side", false);
+  attrs.lower = from.boolean_or("lower", false);
+  attrs.unit_diagonal = from.boolean_or("unit_diagonal", false);
+  attrs.transpose_a = enumerator<TransposeKind>(from, from.get("transpose_a"), "transpose_a");
+  return attrs;
+}
+
+ImplicitBroadcastAttrs implicit_broadcast(const GenericOp& op, const AttributeReader& from) {
+  ImplicitBroadcastAttrs attrs;
+  if (from.find("broadcast_dimensions") != nullptr) {
+    attrs.dims = from.integers("broadcast_dimensions");
+  }
+  if (op.code == OpCode::kBroadcastCompare) attrs.compare = compare(from);
+  return attrs;
+}
+
+CheckAttrs check(const AttributeReader& from) {
+  CheckAttrs attrs;
+  if (const Attribute* value = from.find("value")) {
+    if (value->kind != Kind::kLiteral) from.fail(*value, "value", "dense<...>");
+    attrs.expected = value->literal;
+  }
+  const auto ulps = [&](std::string_view name, uint64_t otherwise) {
+    const Attribute* found = from.find(name);
+    return found == nullptr ? otherwise : from.unsigned_of(*found, name);
+  };
+  attrs.min_ulps = ulps("min_ulp_difference", 0);
+  attrs.max_ulps = ulps("max_ulp_difference", 3);
+  attrs.tolerance = from.number_or("tolerance", attrs.tolerance);
+  return attrs;
+}
+
+RaggedDotAttrs ragged_dot(const AttributeReader& from) {
+  RaggedDotAttrs attrs;
+  const AttributeReader dims = from.dict(from.get("ragged_dot_dimension_numbers"));
+  const Attribute* inner = dims.find("dot_dimension_numbers");
+  const AttributeReader dot_dims = inner == nullptr ? dims : dims.dict(*inner);
+  attrs.dot.lhs_batch = dot_dims.integers_or("lhs_batching_dimensions", {});
+  attrs.dot.rhs_batch = dot_dims.integers_or("rhs_batching_dimensions", {});
+  attrs.dot.lhs_contracting = dot_dims.integers_or("lhs_contracting_dimensions", {});
+  attrs.dot.rhs_contracting = dot_dims.integers_or("rhs_contracting_dimensions", {});
+  attrs.lhs_ragged = dims.integers_or("lhs_ragged_dimensions", {});
+  attrs.rhs_group = dims.integers_or("rhs_group_dimensions", {});
+  attrs.dot.precision = precision(from);
+  return attrs;
+}
+
 }  // namespace
+
+// The names of functions by replica and partition, to be looked up when all are known.
+Attrs ModuleBuilder::run_parallel(const AttributeReader& from, OpId id) {
+  const Attribute& programs = from.get("programs");
+  PendingPrograms pending{function_index_, id, {}, programs.position};
+  const auto check = [&](bool good) {
+    if (!good) from.fail(programs, "programs", "[[@f, ...], ...]");
+  };
+  check(programs.kind == Kind::kArray);
+  for (const Attribute& row : programs.elements) {
+    check(row.kind == Kind::kArray);
+    std::vector<std::string>& names = pending.names.emplace_back();
+    for (const Attribute& program : row.elements) {
+      check(program.kind == Kind::kSymbol);
+      names.push_back(program.string);
+    }
+  }
+  programs_.push_back(std::move(pending));
+  return RunParallelAttrs{};
+}
+
+// Of the ops that are rewritten after reading.
+Attrs ModuleBuilder::expanded_attributes(const GenericOp& op, const AttributeReader& from) {
+  if (op.spelling.starts_with("chlo.broadcast_")) return implicit_broadcast(op, from);
+  switch (op.code) {
+    case OpCode::kBatchNormGrad:
+    case OpCode::kBatchNormInference:
+    case OpCode::kBatchNormTraining:
+      return BatchNormAttrs{from.number("epsilon"), from.integer("feature_index")};
+    case OpCode::kBroadcast:
+      return BroadcastAttrs{from.integers("broadcast_sizes")};
+    case OpCode::kCheckAlmostEq:
+    case OpCode::kCheckAlmostEqConst:
+    case OpCode::kCheckClose:
+    case OpCode::kCheckCloseConst:
+    case OpCode::kCheckEq:
+    case OpCode::kCheckEqConst:
+      return check(from);
+    case OpCode::kCollectiveBroadcast:
+      return CollectiveBroadcastAttrs{parse_groups(from, op.code)};
+    case OpCode::kCrossReplicaSum:
+      return AllReduceAttrs{parse_groups(from, op.code)};
+    case OpCode::kConstantLike: {
+      const Attribute& value = from.get("value");
+      if (value.kind == Kind::kLiteral) return ConstantAttrs{value.literal};
+      return ConstantAttrs{Literal::splat({DType::kF64, {}}, from.number("value"))};
+    }
+    case OpCode::kDot:
+      return DotAttrs{{}, {}, {}, {}, precision(from), std::nullopt};
+    case OpCode::kDynamicBroadcastInDim:
+      return BroadcastInDimAttrs{from.integers("broadcast_dimensions")};
+    case OpCode::kDynamicConv:
+      return convolution(from);
+    case OpCode::kDynamicGather:
+      return gather(from);
+    case OpCode::kDynamicIota:
+      return IotaAttrs{from.integer("iota_dimension")};
+    case OpCode::kEinsum:
+    case OpCode::kUnaryEinsum:
+      return EinsumAttrs{from.string_or("einsum_config", "")};
+    case OpCode::kGetDimensionSize:
+    case OpCode::kSetDimensionSize:
+      return DimensionAttrs{from.integer("dimension")};
+    case OpCode::kRaggedDot:
+      return ragged_dot(from);
+    case OpCode::kRng:
+      return RngAttrs{
+          enumerator<RngDistribution>(from, from.get("rng_distribution"), "rng_distribution")};
+    case OpCode::kTorchIndexSelect:
+      return TorchIndexSelectAttrs{from.integer("dim"), from.integer_or("batch_dims", 0)};
+    default:
+      return NoAttrs{};
+  }
+}
 
 Attrs ModuleBuilder::attributes_of(const GenericOp& op, OpId id) {
   const AttributeReader from = reader(op.attributes, op.spelling, op.position);
@@ -280,9 +407,18 @@ Attrs ModuleBuilder::attributes_of(const GenericOp& op, OpId id) {
     }
     case OpCode::kCustomCall:
       return custom_call(from);
+    case OpCode::kFft:
+      return fft(from);
+    case OpCode::kCholesky:
+      return CholeskyAttrs{from.boolean_or("lower", false)};
+    case OpCode::kTriangularSolve:
+      return triangular_solve(from);
+    case OpCode::kRunParallel:
+      return run_parallel(from, id);
     default:
       break;
   }
+  if (family_of(op.code) == OpFamily::kExpanded) return expanded_attributes(op, from);
   if (family_of(op.code) == OpFamily::kCollective) return collective_attributes(op, id, from);
   return NoAttrs{};
 }

@@ -106,7 +106,7 @@ Attribute Parser::parse_attribute() {
     default:
       break;
   }
-  if (next == '-' || (next >= '0' && next <= '9')) return parse_number(std::move(attribute));
+  if (next == '-' || (next >= '0' && next <= '9')) return parse_number(attribute.position);
   if (scan_.accept_word("true") || scan_.peek_word("false")) {
     attribute.integer = scan_.accept_word("false") ? 0 : 1;
     return of_kind(Kind::kBool);
@@ -140,13 +140,20 @@ Attribute Parser::parse_attribute() {
   return of_kind(Kind::kOther);
 }
 
-Attribute Parser::parse_number(Attribute attribute) {
-  attribute.text = scan_.expect_number();
-  const char* end = attribute.text.data() + attribute.text.size();
-  const bool hexadecimal = attribute.text.starts_with("0x");
-  const char* begin = attribute.text.data() + (hexadecimal ? 2 : 0);
+Attribute number_attribute(std::string_view text, size_t position) {
+  Attribute attribute;
+  attribute.position = position;
+  attribute.text = text;
+  const char* end = text.data() + text.size();
+  const bool hexadecimal = text.starts_with("0x");
+  const char* begin = text.data() + (hexadecimal ? 2 : 0);
   const auto [stop, error] = std::from_chars(begin, end, attribute.integer, hexadecimal ? 16 : 10);
   attribute.kind = error == std::errc() && stop == end ? Kind::kInteger : Kind::kFloat;
+  return attribute;
+}
+
+Attribute Parser::parse_number(size_t position) {
+  Attribute attribute = number_attribute(scan_.expect_number(), position);
   if (scan_.accept(":")) skip_any_type();
   return attribute;
 }
@@ -210,7 +217,7 @@ Attribute Parser::parse_dialect_attribute() {
   }
   if (name == "stablehlo.conv") return parse_conv_dimensions(std::move(attribute));
   if (!scan_.peek("<")) {
-    if (name.find('.') == std::string_view::npos && name != "stablehlo") {
+    if (name.find('.') == std::string_view::npos && name != "stablehlo" && name != "chlo") {
       scan_.fail(attribute.position, fmt::format("#{} is not defined", name));
     }
     attribute.kind = Kind::kOther;
@@ -232,7 +239,7 @@ Attribute Parser::parse_attribute_alias(std::string_view name, size_t position) 
 Attribute Parser::parse_dialect_body(std::string_view name, Attribute attribute) {
   scan_.expect("<");
   const size_t begin = scan_.position();
-  if (name == "stablehlo" || name == "mhlo") {  // <precision HIGHEST>
+  if (name == "stablehlo" || name == "mhlo" || name == "chlo") {  // <precision HIGHEST>
     scan_.expect_word_of("the name of an enumeration");
     if (scan_.peek("<")) {
       // Also <comparison_direction<LT>>, an older spelling.
@@ -246,7 +253,8 @@ Attribute Parser::parse_dialect_body(std::string_view name, Attribute attribute)
     scan_.expect(">");
     return attribute;
   }
-  const bool known = name.starts_with("stablehlo.") || name.starts_with("mhlo.");
+  const bool known =
+      name.starts_with("stablehlo.") || name.starts_with("mhlo.") || name.starts_with("chlo.");
   const bool dictionary = known && (scan_.peek(">") || [&] {
                             const bool word = scan_.accept_word().has_value();
                             const bool is_dictionary = word && scan_.peek("=");

@@ -123,7 +123,29 @@ void Parser::find_mesh(const Dict& attributes) {
     declare_mesh(name, std::move(mesh));
   }
   scan_.seek(begin);
-  if (!choose_mesh(attributes)) derive_mesh(attributes, find_hlo_shardings(), has_device_groups());
+  if (choose_mesh(attributes) || find_program_grid()) return;
+  derive_mesh(attributes, find_hlo_shardings(), has_device_groups());
+}
+
+// The mesh of a module that runs programs on a grid: `programs = [[@f, @f], [@f, @f]]` are two
+// replicas of two partitions.
+bool Parser::find_program_grid() {
+  size_t at = text_.find("interpreter.run_parallel");
+  if (at != std::string_view::npos) at = text_.find("programs", at);
+  if (at == std::string_view::npos) return false;
+  const size_t begin = scan_.position();
+  scan_.seek(at + 8);
+  const bool assigned = scan_.accept("=");
+  const Attribute grid = assigned ? parse_attribute() : Attribute();
+  scan_.seek(begin);
+  if (grid.kind != Attribute::Kind::kArray || grid.elements.empty()) return false;
+  replicas_ = static_cast<int64_t>(grid.elements.size());
+  const auto partitions = static_cast<int64_t>(grid.elements[0].elements.size());
+  constexpr int64_t kMost = 1 << 16;
+  if (partitions < 1 || partitions > kMost || replicas_ > kMost) return false;
+  module_.mesh = Mesh({{"replica", replicas_}, {"partition", partitions}});
+  meshes_.emplace("mesh", module_.mesh);
+  return true;
 }
 
 // The text of every HLO sharding.
@@ -203,31 +225,34 @@ void Parser::parse_arguments(BlockId body, std::vector<Dict>& attributes,
                              std::vector<std::string>& locations) {
   scan_.expect("(");
   while (!scan_.peek(")")) {
-    const size_t start = scan_.position();
-    scan_.expect("%");
-    const std::string_view name = scan_.expect_suffix("the name of an argument");
-    scan_.expect(":");
-    const ValueId value = fn_->add_block_argument(body, parse_type());
-    define(name, {value}, start);
-    attributes.emplace_back();
-    if (scan_.peek("{")) parse_dict(attributes.back());
-    locations.emplace_back();
+    const std::vector<ValueId> leaves = parse_block_argument(body);
+    Dict given;
+    if (scan_.peek("{")) parse_dict(given);
+    std::string location;
     if (scan_.accept_word("loc")) {
-      if (const LocationRef location = parse_location()) locations.back() = location->name;
+      if (const LocationRef found = parse_location()) location = found->name;
     }
-    fn_->value(value).sharding = sharding_of(attributes.back(), fn_->type(value).rank());
+    for (ValueId value : leaves) {
+      attributes.push_back(given);
+      locations.push_back(location);
+      fn_->value(value).sharding = sharding_of(given, fn_->type(value).rank());
+    }
     if (!scan_.accept(",")) break;
   }
   scan_.expect(")");
 }
 
 std::vector<TensorType> Parser::parse_results(std::vector<Dict>& attributes) {
-  if (!scan_.accept("(")) return {parse_type()};
   std::vector<TensorType> types;
+  if (!scan_.accept("(")) {
+    parse_leaves(types);
+    return types;
+  }
   while (!scan_.peek(")")) {
-    types.push_back(parse_type());
-    attributes.emplace_back();
-    if (scan_.peek("{")) parse_dict(attributes.back());
+    parse_leaves(types);
+    Dict given;
+    if (scan_.peek("{")) parse_dict(given);
+    attributes.resize(types.size(), given);
     if (!scan_.accept(",")) break;
   }
   scan_.expect(")");

@@ -24,6 +24,7 @@ void Parser::parse_op(BlockId block) {
   } else {
     const size_t start = scan_.position();
     op.spelling = take_word("an operation");
+    if (accept_tuple_op(op, false)) return;
     op.code = lookup(op.spelling, start);
     parse_pretty(op, block);
   }
@@ -64,9 +65,13 @@ void Parser::throw_unsupported(std::string_view spelling, size_t position) {
 
 // ---- values
 
-void Parser::define(std::string_view name, const std::vector<ValueId>& values, size_t position) {
-  const Definition definition{static_cast<uint32_t>(pool_.size()),
-                              static_cast<uint32_t>(values.size())};
+void Parser::define(std::string_view name, const std::vector<ValueId>& values, size_t position,
+                    const TupleShape* shape) {
+  Definition definition{static_cast<uint32_t>(pool_.size()), static_cast<uint32_t>(values.size())};
+  if (shape != nullptr) {
+    definition.shape = static_cast<int>(shapes_.size());
+    shapes_.push_back(*shape);
+  }
   if (!values_.emplace(name, definition).second) {
     scan_.fail(position, fmt::format("%{} is defined twice", name));
   }
@@ -90,6 +95,9 @@ ValueId Parser::parse_value() {
   if (found == values_.end()) {
     scan_.fail(start, fmt::format("%{} is used before it is defined", name));
   }
+  if (found->second.shape >= 0) {
+    scan_.fail(start, fmt::format("%{} is a tuple, expected a tensor", name));
+  }
   uint32_t index = 0;
   if (scan_.accept("#")) {
     const int64_t number = scan_.expect_integer("the number of a result");
@@ -105,7 +113,7 @@ ValueId Parser::parse_value() {
 std::vector<ValueId> Parser::parse_values(std::string_view close) {
   std::vector<ValueId> values;
   while (!scan_.peek(close)) {
-    values.push_back(parse_value());
+    parse_operand(values);
     if (!scan_.accept(",")) break;
   }
   scan_.expect(close);
@@ -115,12 +123,7 @@ std::vector<ValueId> Parser::parse_values(std::string_view close) {
 // `%a: T, %b: T loc("x")` up to `close`.
 void Parser::parse_block_arguments(BlockId block, std::string_view close) {
   while (!scan_.peek(close)) {
-    scan_.skip_blanks();
-    const size_t start = scan_.position();
-    scan_.expect("%");
-    const std::string_view name = scan_.expect_suffix("the name of an argument");
-    scan_.expect(":");
-    define(name, {fn_->add_block_argument(block, parse_type())}, start);
+    parse_block_argument(block);
     if (scan_.accept_word("loc")) parse_location();
     if (!scan_.accept(",")) break;
   }
@@ -129,16 +132,34 @@ void Parser::parse_block_arguments(BlockId block, std::string_view close) {
 
 // ---- types
 
+namespace {
+
+// Whose pretty form names the types of the operands, there being no results.
+bool has_no_results(OpCode code) {
+  switch (code) {
+    case OpCode::kCheckAlmostEq:
+    case OpCode::kCheckClose:
+    case OpCode::kCheckEq:
+    case OpCode::kShardingGroup:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 Signature Parser::parse_signature() {
   Signature signature;
   scan_.expect(":");
   scan_.skip_blanks();
   signature.position = scan_.position();
-  signature.results = parse_type_list();
+  signature.results = parse_type_list(&signature.shapes);
   if (scan_.accept("->")) {
     signature.functional = true;
     signature.operands = std::move(signature.results);
-    signature.results = parse_type_list();
+    signature.shapes.clear();
+    signature.results = parse_type_list(&signature.shapes);
   }
   return signature;
 }
@@ -155,7 +176,11 @@ void Parser::check_operands(const OpText& op, const Signature& signature) {
   for (size_t i = 0; i < op.operands.size(); ++i) {
     // `select : tensor<i1>, T`; else one type for all operands.
     const size_t last = types.size() - 1;
-    const TensorType& type = types[each ? i : std::min(i, last)];
+    TensorType type = types[each ? i : std::min(i, last)];
+    // `complex : tensor<complex<T>>`
+    if (!signature.functional && op.code == OpCode::kComplex && is_complex(type.dtype)) {
+      type.dtype = type.dtype == DType::kC64 ? DType::kF32 : DType::kF64;
+    }
     if (fn_->type(op.operands[i]) == type) continue;
     scan_.fail(signature.position,
                fmt::format("{}: operand {} has type {}, here it is {}", op.spelling, i,
@@ -169,6 +194,7 @@ std::vector<TensorType> Parser::result_types(const OpText& op, const Signature& 
       op.code == OpCode::kWhile) {
     return signature.results;
   }
+  if (has_no_results(op.code)) return {};
   const size_t expected = op.code == OpCode::kSelect ? 2 : 1;
   if (signature.results.size() > expected) {
     scan_.fail(signature.position, fmt::format("{}: found {} types, expected {}", op.spelling,
@@ -197,6 +223,11 @@ OpId Parser::create(OpText& op, BlockId block, std::vector<TensorType> results) 
 // Results that nobody uses need no names.
 void Parser::define_results(const OpText& op, const std::vector<ValueId>& results) {
   if (op.names.empty()) return;
+  const bool tuple = op.shapes.size() == 1 && op.shapes[0].is_tuple;
+  if (tuple && op.names.size() == 1 && op.names[0].count == 1 &&
+      op.shapes[0].leaves == results.size()) {
+    return define(op.names[0].name, results, op.names[0].position, &op.shapes[0]);
+  }
   size_t named = 0;
   for (const ResultName& name : op.names) named += static_cast<size_t>(name.count);
   if (named != results.size()) {
@@ -216,6 +247,7 @@ void Parser::define_results(const OpText& op, const std::vector<ValueId>& result
 void Parser::parse_generic(OpText& op, BlockId block) {
   const size_t start = scan_.position();
   op.spelling = scan_.expect_raw_string();
+  if (accept_tuple_op(op, true)) return;
   op.code = lookup(op.spelling, start);
   scan_.expect("(");
   op.operands = parse_values(")");
@@ -235,6 +267,7 @@ void Parser::parse_generic(OpText& op, BlockId block) {
     scan_.seek(signature.position);
     scan_.fail_expected("a type (...) -> ...");
   }
+  op.shapes = signature.shapes;
   check_operands(op, signature);
   finish(op, id, signature.results);
 }

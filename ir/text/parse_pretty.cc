@@ -25,6 +25,21 @@ constexpr Keyword kKeywords[] = {
     {OpCode::kDynamicSlice, "sizes", "slice_sizes"},
     {OpCode::kReducePrecision, "format", "format"},
     {OpCode::kRngBitGenerator, "algorithm", "rng_algorithm"},
+    {OpCode::kBroadcast, "sizes", "broadcast_sizes"},
+    {OpCode::kCholesky, "lower", "lower"},
+    {OpCode::kCheckAlmostEq, "tolerance", "tolerance"},
+    {OpCode::kCheckClose, "max_ulp_difference", "max_ulp_difference"},
+    {OpCode::kCheckClose, "min_ulp_difference", "min_ulp_difference"},
+    {OpCode::kDynamicBroadcastInDim, "dims", "broadcast_dimensions"},
+    {OpCode::kDynamicIota, "dim", "iota_dimension"},
+    {OpCode::kDot, "precision", "precision_config"},
+    {OpCode::kEinsum, "config", "einsum_config"},
+    {OpCode::kFft, "type", "fft_type"},
+    {OpCode::kFft, "length", "fft_length"},
+    {OpCode::kGetDimensionSize, "dim", "dimension"},
+    {OpCode::kRng, "distribution", "rng_distribution"},
+    {OpCode::kSetDimensionSize, "dim", "dimension"},
+    {OpCode::kUnaryEinsum, "config", "einsum_config"},
     {OpCode::kDotGeneral, "batching_dims", "batching_dimensions"},
     {OpCode::kDotGeneral, "contracting_dims", "contracting_dimensions"},
     {OpCode::kDotGeneral, "precision", "precision_config"},
@@ -54,7 +69,16 @@ void Parser::parse_pretty(OpText& op, BlockId block) {
     case OpCode::kSlice:
       return parse_slice(op, block);
     case OpCode::kConvolution:
+    case OpCode::kDynamicConv:
       return parse_convolution(op, block);
+    case OpCode::kCheckAlmostEqConst:
+    case OpCode::kCheckCloseConst:
+    case OpCode::kCheckEqConst:
+      return parse_check_const(op, block);
+    case OpCode::kPropagationBarrier:
+      return parse_sdy_keyword(op, block, "allowed_direction");
+    case OpCode::kShardingGroup:
+      return parse_sdy_keyword(op, block, "group_id");
     case OpCode::kTopK:
       return parse_top_k(op, block);
     case OpCode::kReturn:
@@ -87,7 +111,7 @@ void Parser::parse_simple(OpText& op, BlockId block) {
   } else {
     do {
       if (scan_.peek() == '%') {
-        op.operands.push_back(parse_value());
+        parse_operand(op.operands);
       } else if (!scan_.peek(":") && !scan_.peek("{")) {
         parse_keyword(op);
       }
@@ -99,6 +123,7 @@ void Parser::parse_simple(OpText& op, BlockId block) {
 void Parser::finish_simple(OpText& op, BlockId block) {
   accept_dict(op);
   const Signature signature = parse_signature();
+  op.shapes = signature.shapes;
   create(op, block, result_types(op, signature));
 }
 
@@ -130,11 +155,17 @@ void Parser::parse_keyword(OpText& op) {
     return parse_dict_entries(value.entries, ">");
   }
   Attribute& value = add_named(op.attributes, attribute).value;
-  // A colon after a number begins the types of the op, not of the number.
-  if (const auto number = scan_.accept_integer()) {
-    value.kind = Kind::kInteger;
-    value.integer = *number;
-    value.position = start;
+  // A colon after a number or string begins the types of the op, not the value's own.
+  scan_.skip_blanks();
+  value.position = scan_.position();
+  const char next = scan_.peek();
+  if (next == '-' || (next >= '0' && next <= '9')) {
+    value = number_attribute(scan_.expect_number(), value.position);
+    return;
+  }
+  if (next == '"') {
+    value.kind = Kind::kString;
+    value.string = scan_.expect_string();
     return;
   }
   value = parse_attribute();
@@ -266,7 +297,7 @@ void Parser::parse_return(OpText& op, BlockId block) {
     create(op, block, {});
     return;
   }
-  do op.operands.push_back(parse_value());
+  do parse_operand(op.operands);
   while (scan_.accept(","));
   accept_dict(op);
   const Signature signature = parse_signature();
@@ -283,6 +314,44 @@ void Parser::parse_placed(OpText& op, BlockId block) {
   sharding.position = scan_.position();
   sharding.shardings.push_back(scan_sharding(scan_, mesh_lookup()));
   finish_simple(op, block);
+}
+
+// `%x allowed_direction=FORWARD : T`, `%x group_id=1 : T`
+void Parser::parse_sdy_keyword(OpText& op, BlockId block, std::string_view keyword) {
+  op.operands.push_back(parse_value());
+  scan_.expect_word(keyword);
+  scan_.expect("=");
+  scan_.skip_blanks();
+  Attribute& value = add_named(op.attributes, keyword).value;
+  value.position = scan_.position();
+  if (const auto number = scan_.accept_integer()) {
+    value.kind = Kind::kInteger;
+    value.integer = *number;
+  } else {
+    value = parse_attribute();
+  }
+  finish_simple(op, block);
+}
+
+// `%x, dense<...> : T {dict}`, and for inexact ones `, tolerance = 0.1` and the like.
+void Parser::parse_check_const(OpText& op, BlockId block) {
+  op.operands.push_back(parse_value());
+  scan_.expect(",");
+  scan_.skip_blanks();
+  const size_t start = scan_.position();
+  Attribute value = parse_attribute();
+  if (value.kind != Kind::kLiteral) {
+    scan_.seek(start);
+    scan_.fail_expected("dense<...>");
+  }
+  add_named(op.attributes, "value").value = std::move(value);
+  while (scan_.accept(",")) {
+    const std::string name(take_word("an attribute's name"));
+    scan_.expect("=");
+    add_named(op.attributes, name).value = parse_attribute();
+  }
+  accept_dict(op);
+  create(op, block, {});
 }
 
 // `{"x", "y"} : tensor<i32>`

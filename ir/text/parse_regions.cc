@@ -185,6 +185,7 @@ void Parser::parse_custom_call(OpText& op, BlockId block) {
   op.operands = parse_values(")");
   accept_dict(op);
   const Signature signature = parse_signature();
+  op.shapes = signature.shapes;
   create(op, block, result_types(op, signature));
 }
 

@@ -19,7 +19,7 @@ TensorType Parser::parse_type() {
     return type;
   }
   if (scan_.peek_word("tuple")) {
-    scan_.fail(start, "tuples are not supported",
+    scan_.fail(start, "a tuple where a tensor is expected",
                "export with flat arguments and results (jax.jit does so)");
   }
   if (!scan_.accept_word("tensor")) scan_.fail_expected("a tensor type");
@@ -39,6 +39,10 @@ TensorType Parser::parse_type() {
     scan_.expect("x");
   }
   const size_t at = scan_.position();
+  if (scan_.peek("!quant")) {
+    scan_.fail(at, "quantized element types are not supported",
+               "export the program before quantization, or with integer arithmetic");
+  }
   std::string name(scan_.expect_word_of("an element type"));
   if (name == "complex" && scan_.accept("<")) {
     name += "<" + std::string(scan_.expect_word_of("f32 or f64")) + ">";
@@ -59,15 +63,19 @@ TensorType Parser::parse_type() {
   return type;
 }
 
-std::vector<TensorType> Parser::parse_type_list() {
+std::vector<TensorType> Parser::parse_type_list(std::vector<TupleShape>* shapes) {
   std::vector<TensorType> types;
+  const auto one = [&] {
+    TupleShape shape = parse_leaves(types);
+    if (shapes != nullptr) shapes->push_back(std::move(shape));
+  };
   if (!scan_.accept("(")) {
-    do types.push_back(parse_type());
+    do one();
     while (scan_.accept(","));
     return types;
   }
   while (!scan_.peek(")")) {
-    types.push_back(parse_type());
+    one();
     if (!scan_.accept(",")) break;
   }
   scan_.expect(")");

@@ -2,6 +2,7 @@
 //   parse_module.cc     module, functions, meshes, what must be known before the first function
 //   parse_generic_module.cc   the same in generic form
 //   parse_type.cc       types
+//   parse_tuple.cc      tuples
 //   parse_literal.cc    dense elements
 //   parse_attribute.cc  attributes and dictionaries
 //   parse_location.cc   locations
@@ -13,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -23,11 +25,20 @@
 
 namespace spmd::text {
 
+// Tuples are lists of tensors here: the leaves of a type, in order. How they are nested is known
+// where a name stands for a tuple.
+struct TupleShape {
+  bool is_tuple = false;
+  uint32_t leaves = 1;
+  std::vector<TupleShape> parts;  // of a tuple
+};
+
 // The types after the colon of an op. Without an arrow there is one list, and `operands` is empty.
 struct Signature {
   size_t position = 0;
   bool functional = false;
-  std::vector<TensorType> operands, results;
+  std::vector<TensorType> operands, results;  // leaves
+  std::vector<TupleShape> shapes;             // of the results
 };
 
 struct ResultName {
@@ -38,6 +49,7 @@ struct ResultName {
 
 struct OpText : GenericOp {
   std::vector<ResultName> names;
+  std::vector<TupleShape> shapes;  // of the results; empty: no tuple is among them
 };
 
 class Parser : private ModuleBuilder {
@@ -60,6 +72,7 @@ class Parser : private ModuleBuilder {
   void begin_function(const std::string& name, size_t position, bool is_private);
   std::pair<std::string, Mesh> parse_mesh();
   void find_mesh(const Dict& attributes);
+  bool find_program_grid();
   std::set<std::string> find_hlo_shardings() const;
   bool has_device_groups() const;
   void parse_module_body(bool wrapped);
@@ -78,7 +91,18 @@ class Parser : private ModuleBuilder {
 
   // ---- parse_type.cc
   TensorType parse_type();
-  std::vector<TensorType> parse_type_list();  // T, T or (T, T)
+  // T, T or (T, T), tuples as their leaves; `shapes` gets one entry per type.
+  std::vector<TensorType> parse_type_list(std::vector<TupleShape>* shapes = nullptr);
+
+  // ---- parse_tuple.cc
+  TupleShape parse_leaves(std::vector<TensorType>& leaves);
+  // An operand: a value, or all leaves of a tuple.
+  void parse_operand(std::vector<ValueId>& operands);
+  // `%name : T` of a block's argument.
+  std::vector<ValueId> parse_block_argument(BlockId block);
+  bool accept_tuple_op(OpText& op, bool generic);
+  void parse_tuple(OpText& op, bool generic);
+  void parse_tuple_element(OpText& op, bool generic);
   void skip_any_type();
   // Skips text with balanced brackets up to, not including, an unbalanced closing bracket, or a
   // comma outside of brackets.
@@ -97,7 +121,7 @@ class Parser : private ModuleBuilder {
   Attribute parse_dialect_body(std::string_view name, Attribute attribute);
   Attribute parse_conv_dimensions(Attribute attribute);
   Attribute parse_array_attribute(Attribute attribute);
-  Attribute parse_number(Attribute attribute);
+  Attribute parse_number(size_t position);
   void parse_dict(Dict& dict);  // {a = 1, b}
   void parse_dict_entries(Dict& dict, std::string_view close);
   std::string parse_symbol();  // after "@"
@@ -119,7 +143,8 @@ class Parser : private ModuleBuilder {
   ValueId parse_value();
   std::vector<ValueId> parse_values(std::string_view close);  // up to `close`, which it takes
   void parse_block_arguments(BlockId block, std::string_view close);
-  void define(std::string_view name, const std::vector<ValueId>& values, size_t position);
+  void define(std::string_view name, const std::vector<ValueId>& values, size_t position,
+              const TupleShape* shape = nullptr);
   size_t open_scope() const { return scope_.size(); }
   void close_scope(size_t mark);
   Signature parse_signature();
@@ -147,6 +172,8 @@ class Parser : private ModuleBuilder {
   void parse_return(OpText& op, BlockId block);
   void parse_placed(OpText& op, BlockId block);  // sharding_constraint, reshard
   void parse_axis_index(OpText& op, BlockId block);
+  void parse_sdy_keyword(OpText& op, BlockId block, std::string_view keyword);
+  void parse_check_const(OpText& op, BlockId block);
   void finish_simple(OpText& op, BlockId block);  // [dict] : types
   void accept_dict(OpText& op) {
     if (scan_.peek("{")) parse_dict(op.attributes);
@@ -164,7 +191,9 @@ class Parser : private ModuleBuilder {
   // What a name stands for: `count` entries of `pool_`.
   struct Definition {
     uint32_t first, count;
+    int shape = -1;  // of a tuple, in `shapes_`
   };
+  const Definition& parse_name();
 
   Scanner scan_;
   std::string_view text_;
@@ -176,6 +205,7 @@ class Parser : private ModuleBuilder {
   std::vector<size_t> mesh_positions_;
   std::unordered_map<std::string_view, Definition> values_;
   std::vector<ValueId> pool_;
+  std::deque<TupleShape> shapes_;
   std::vector<std::string_view> scope_;  // names in the order of their definition
 };
 

@@ -146,6 +146,13 @@ std::string Printer::properties(const Op& op) const {
     case OpCode::kSort:
       return fmt::format("dimension = {} : i64, is_stable = {}", op.as<SortAttrs>().dim,
                          boolean(op.as<SortAttrs>().is_stable));
+    case OpCode::kTriangularSolve: {
+      const auto& attrs = op.as<TriangularSolveAttrs>();
+      return fmt::format(
+          "left_side = {}, lower = {}, transpose_a = #stablehlo<transpose {}>, unit_diagonal = {}",
+          boolean(attrs.left_side), boolean(attrs.lower), enum_name(attrs.transpose_a),
+          boolean(attrs.unit_diagonal));
+    }
     case OpCode::kAllGather: {
       const auto& attrs = op.as<AllGatherAttrs>();
       return fmt::format("all_gather_dim = {} : i64, {}{}, use_global_device_ids", attrs.dim,

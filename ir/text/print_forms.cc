@@ -30,6 +30,11 @@ std::string Printer::keywords(const Op& op) const {
       return fmt::format("low = {}, high = {}, interior = {}", list_text(attrs.low),
                          list_text(attrs.high), list_text(attrs.interior));
     }
+    case OpCode::kCholesky:
+      return fmt::format("lower = {}", op.as<CholeskyAttrs>().lower);
+    case OpCode::kFft:
+      return fmt::format("type = {}, length = {}", enum_name(op.as<FftAttrs>().kind),
+                         list_text(op.as<FftAttrs>().length));
     case OpCode::kRngBitGenerator:
       return fmt::format("algorithm = {}", enum_name(op.as<RngBitGeneratorAttrs>().algorithm));
     default:
@@ -45,6 +50,12 @@ void Printer::print_simple(const Op& op) {
   print_operands(op);
   if (!op.operands.empty() && !keys.empty()) out_ += ", ";
   out_ += keys + dict(op);
+  if (name_of(op.code).starts_with("chlo.")) {
+    out_ += " : ";
+    print_types(op.operands);
+    out_ += " -> ";
+    return print_types(op.results);
+  }
   switch (op.code) {
     case OpCode::kBroadcastInDim:
     case OpCode::kTranspose:
@@ -58,11 +69,12 @@ void Printer::print_simple(const Op& op) {
     case OpCode::kBitcastConvert:
     case OpCode::kDynamicUpdateSlice:
       return print_function_type(op);
-    case OpCode::kErf:
-    case OpCode::kSquare:
+    case OpCode::kFft:
+    case OpCode::kImag:
+    case OpCode::kReal:
+      return print_function_type(op);
+    case OpCode::kComplex:
       out_ += " : ";
-      print_types(op.operands);
-      out_ += " -> ";
       return print_types(op.results);
     case OpCode::kSelect:
       if (op.operands.size() != 3 || op.results.size() != 1) return print_function_type(op);
@@ -175,6 +187,14 @@ void Printer::print_return(OpId id) {
   out_ += ' ';
   print_operands(op);
   out_ += " : ";
+  print_types(op.operands);
+}
+
+// `op %x key=value : T`
+void Printer::print_sdy_keyword(const Op& op, const std::string& keyword) {
+  out_ += fmt::format("{} ", name_of(op.code));
+  print_operands(op);
+  out_ += " " + keyword + dict(op) + " : ";
   print_types(op.operands);
 }
 

@@ -1,3 +1,4 @@
+#include "ir/text/enum_names.h"
 #include "ir/text/printer.h"
 #include "sharding/spec/sharding_text.h"
 #include "support/error.h"
@@ -59,7 +60,14 @@ void Printer::print_body(OpId id, int depth) {
     case OpCode::kAllToAll:
     case OpCode::kReduceScatter:
     case OpCode::kCollectivePermute:
+    case OpCode::kTriangularSolve:
       return print_generic(op, depth);
+    case OpCode::kPropagationBarrier:
+      return print_sdy_keyword(
+          op,
+          fmt::format("allowed_direction={}", enum_name(op.as<PropagationBarrierAttrs>().allowed)));
+    case OpCode::kShardingGroup:
+      return print_sdy_keyword(op, fmt::format("group_id={}", op.as<ShardingGroupAttrs>().group));
     case OpCode::kOptimizationBarrier:
       return op.operands.empty() ? print_generic(op, depth) : print_barrier(op);
     case OpCode::kReduce:

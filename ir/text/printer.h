@@ -68,6 +68,7 @@ class Printer {
   void print_custom_call(const Op& op);
   void print_return(OpId op);
   void print_placed(const Op& op);
+  void print_sdy_keyword(const Op& op, const std::string& keyword);
 
   // ---- print_regions.cc
   void print_generic(const Op& op, int depth);

@@ -9,9 +9,21 @@ namespace spmd::text {
 namespace {
 
 bool is_supported(std::string_view name) {
-  static constexpr std::string_view kOthers[] = {
-      "module", "builtin.module", "func.func", "func.return", "return",
-      "call",   "sdy.return",     "sdy.mesh",  "sdy.reshard", "stablehlo.composite"};
+  static constexpr std::string_view kOthers[] = {"module",
+                                                 "builtin.module",
+                                                 "func.func",
+                                                 "func.return",
+                                                 "return",
+                                                 "call",
+                                                 "sdy.return",
+                                                 "sdy.mesh",
+                                                 "sdy.reshard",
+                                                 "stablehlo.tuple",
+                                                 "stablehlo.get_tuple_element",
+                                                 "chlo.tan",
+                                                 "chlo.constant",
+                                                 "chlo.dynamic_reshape",
+                                                 "stablehlo.composite"};
   for (std::string_view other : kOthers) {
     if (name == other) return true;
   }
@@ -40,6 +52,25 @@ std::string_view op_on_line(std::string_view line) {
   const std::string_view name = line.substr(at, end - at);
   // An op has a dialect; words without one are parts of ops ("cond", "reducer").
   return name.find('.') == std::string_view::npos ? std::string_view() : name;
+}
+
+// What to do about ops that are left out on purpose.
+std::string_view remedy_for(std::string_view name) {
+  static constexpr std::string_view kHost =
+      "talks to the host while it runs; pass the data as arguments and results";
+  static constexpr std::string_view kQuantized =
+      "quantized types are not supported; export before quantization";
+  static constexpr std::pair<std::string_view, std::string_view> kRemedies[] = {
+      {"stablehlo.infeed", kHost},
+      {"stablehlo.outfeed", kHost},
+      {"stablehlo.recv", kHost},
+      {"stablehlo.send", kHost},
+      {"stablehlo.uniform_dequantize", kQuantized},
+      {"stablehlo.uniform_quantize", kQuantized}};
+  for (const auto& [op, remedy] : kRemedies) {
+    if (op == name) return remedy;
+  }
+  return {};
 }
 
 struct Occurrences {
@@ -73,6 +104,9 @@ void throw_unsupported_ops(std::string_view text, const std::string& source) {
       list += fmt::format("{}{}", i == 0 ? "" : ", ", occurrences.lines[i]);
     }
     if (static_cast<size_t>(occurrences.count) > occurrences.lines.size()) list += ", ...";
+    if (const std::string_view remedy = remedy_for(name); !remedy.empty()) {
+      list += fmt::format(": {}", remedy);
+    }
   }
   throw UserError(source,
                   found.size() == 1

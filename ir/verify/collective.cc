@@ -211,6 +211,10 @@ void verify_collective(const OpView& v) {
       return check_axes(v.op.as<AxisIndexAttrs>().axes, v.module.mesh, v.place());
     case OpCode::kPartitionId:
       return v.require_counts(0, 1);
+    case OpCode::kPropagationBarrier:
+      return v.require_counts(1, 1);
+    case OpCode::kShardingGroup:
+      return v.require_counts(1, 0);
     default:
       return;
   }

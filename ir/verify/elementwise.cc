@@ -29,24 +29,41 @@ unsigned elements_for(OpCode code) {
       return kNumbers;
     case OpCode::kRemainder:
       return kIntegers | kFloats;
+    case OpCode::kBesselI1e:
     case OpCode::kCeil:
+    case OpCode::kDigamma:
     case OpCode::kErf:
+    case OpCode::kErfInv:
+    case OpCode::kErfc:
     case OpCode::kFloor:
     case OpCode::kIsFinite:
+    case OpCode::kLgamma:
+    case OpCode::kPolygamma:
     case OpCode::kReducePrecision:
     case OpCode::kRoundNearestAfz:
     case OpCode::kRoundNearestEven:
+    case OpCode::kZeta:
       return kFloats;
+    case OpCode::kAcos:
+    case OpCode::kAcosh:
+    case OpCode::kAsin:
+    case OpCode::kAsinh:
+    case OpCode::kAtan:
     case OpCode::kAtan2:
+    case OpCode::kAtanh:
     case OpCode::kCbrt:
+    case OpCode::kCosh:
     case OpCode::kCosine:
     case OpCode::kExponential:
     case OpCode::kExponentialMinusOne:
+    case OpCode::kImag:
     case OpCode::kLog:
     case OpCode::kLogPlusOne:
     case OpCode::kLogistic:
+    case OpCode::kReal:
     case OpCode::kRsqrt:
     case OpCode::kSine:
+    case OpCode::kSinh:
     case OpCode::kSqrt:
     case OpCode::kTan:
     case OpCode::kTanh:

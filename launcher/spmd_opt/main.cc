@@ -9,6 +9,7 @@
 #include "ir/text.h"
 #include "launcher/agreement.h"
 #include "launcher/compile_program.h"
+#include "launcher/spmd_opt/evaluate.h"
 #include "launcher/spmd_opt/options.h"
 #include "passes/equivalence/compare.h"
 #include "passes/equivalence/random_inputs.h"
@@ -101,6 +102,11 @@ int run(const OptOptions& options) {
   if (options.list_passes) {
     list_passes();
     return kOk;
+  }
+  if (options.evaluate) {
+    int failed = 0;
+    alone(kFileError, [&] { failed = evaluate_file(options.input); });
+    return failed == 0 ? kOk : kCheckFailed;
   }
   std::vector<Pass> passes;
   alone(kUsageError, [&] {

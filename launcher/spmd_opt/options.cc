@@ -32,6 +32,10 @@ void describe(CLI::App& app, OptOptions& options) {
   app.add_option("--dump-dir", options.run.dump_dir, "folder for the module after every pass");
   app.add_flag("--check", options.check,
                "evaluate before and after on random inputs and print the largest difference");
+  app.add_flag(
+      "--evaluate", options.evaluate,
+      "evaluate main, which may take no arguments, print its results, and fail when one of "
+      "its checks (check.expect_*) does");
   app.add_option("--tolerance", options.tolerance, "largest difference that --check accepts");
   app.add_option("--seed", options.seed, "seed of the random inputs");
   app.add_flag("--check-changed", options.run.check_changed,

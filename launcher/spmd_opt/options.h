@@ -28,6 +28,7 @@ struct OptOptions {
   bool time_passes = false;
   bool list_passes = false;
   bool check = false;
+  bool evaluate = false;
   double tolerance = 1e-5;
   uint64_t seed = 0;
   std::optional<ReduceOptions> reduce;  // the subcommand, and nothing of the above

@@ -45,6 +45,17 @@ double of_sort(const Function& fn, const Op& op) {
   return elements(fn, op.operands[0]) * std::max(1.0, std::ceil(std::log2(std::max(length, 1.0))));
 }
 
+double of_linalg(const Function& fn, const Op& op) {
+  const TensorType& type = fn.type(op.operands[0]);
+  const auto size = static_cast<double>(type.shape.back());
+  if (op.code == OpCode::kCholesky) return static_cast<double>(type.num_elements()) * size / 3;
+  if (op.code == OpCode::kTriangularSolve) return elements(fn, op.results[0]) * size;
+  double length = 1;
+  for (int64_t each : op.as<FftAttrs>().length) length *= static_cast<double>(each);
+  const double points = std::max(elements(fn, op.operands[0]), elements(fn, op.results[0]));
+  return 5 * points * std::log2(std::max(length, 2.0));
+}
+
 class Counter {
  public:
   Counter(const Module& module, bool contractions_only)
@@ -69,6 +80,8 @@ class Counter {
       case OpFamily::kContraction:
       case OpFamily::kConvolution:
         return contraction_flops(fn, op);
+      case OpFamily::kLinalg:
+        return of_linalg(fn, op);
       case OpFamily::kReduction:
         return elements(fn, op.operands[0]);
       case OpFamily::kWindow:
@@ -84,6 +97,7 @@ class Counter {
       case OpFamily::kCollective:
         return op.code == OpCode::kManualComputation ? manual(fn, op) : 0;
       case OpFamily::kShape:
+      case OpFamily::kExpanded:
         return 0;
     }
     return 0;

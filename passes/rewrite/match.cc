@@ -11,14 +11,22 @@ int precision_bits(DType dtype) {
   switch (dtype) {
     case DType::kBool:
       return 1;
-    case DType::kS4:
-      return 3;
-    case DType::kU4:
-      return 4;
-    case DType::kF8E4M3FN:
-      return 4;
+    case DType::kF8E8M0FNU:
+      return 1;
+    case DType::kF4E2M1FN:
+      return 2;
+    case DType::kF6E3M2FN:
     case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
       return 3;
+    case DType::kF6E2M3FN:
+    case DType::kF8E4M3:
+    case DType::kF8E4M3B11FNUZ:
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+      return 4;
+    case DType::kF8E3M4:
+      return 5;
     case DType::kF16:
       return 11;
     case DType::kBF16:
@@ -28,33 +36,43 @@ int precision_bits(DType dtype) {
     case DType::kF64:
       return 53;
     default: {
-      const int bits = static_cast<int>(byte_size(dtype)) * 8;
+      const int bits = bit_width(dtype);
       return is_signed_int(dtype) ? bits - 1 : bits;
     }
   }
 }
 
-int exponent_bits(DType dtype) {
+// Of the largest finite value of a float type.
+int largest_exponent(DType dtype) {
   switch (dtype) {
-    case DType::kF8E4M3FN:
+    case DType::kF4E2M1FN:
+    case DType::kF6E2M3FN:
+      return 2;
+    case DType::kF8E3M4:
+      return 3;
+    case DType::kF6E3M2FN:
+    case DType::kF8E4M3B11FNUZ:
       return 4;
+    case DType::kF8E4M3:
+    case DType::kF8E4M3FNUZ:
+      return 7;
+    case DType::kF8E4M3FN:
+      return 8;
     case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
     case DType::kF16:
-      return 5;
+      return 15;
+    case DType::kF8E8M0FNU:
     case DType::kBF16:
     case DType::kF32:
-      return 8;
+      return 127;
     default:
-      return 11;
+      return 1023;
   }
 }
 
 // 2^bits is a finite value of the float type.
-bool reaches(DType dtype, int bits) {
-  const int largest_exponent =
-      dtype == DType::kF8E4M3FN ? 8 : (1 << (exponent_bits(dtype) - 1)) - 1;
-  return bits <= largest_exponent;
-}
+bool reaches(DType dtype, int bits) { return bits <= largest_exponent(dtype); }
 
 }  // namespace
 
@@ -117,7 +135,8 @@ bool converts_exactly(DType from, DType to) {
   if (to == DType::kBool) return false;
   const int bits = precision_bits(from);
   if (is_float(from)) {
-    return is_float(to) && bits <= precision_bits(to) && exponent_bits(from) <= exponent_bits(to);
+    if (!is_float(to) || byte_size(to) <= byte_size(from)) return false;
+    return to != DType::kF16 || from != DType::kF8E8M0FNU;  // wider formats hold the narrower ones
   }
   if (is_float(to)) return bits <= precision_bits(to) && reaches(to, bits);
   if (is_signed_int(from) && is_unsigned_int(to)) return false;

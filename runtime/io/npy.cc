@@ -188,7 +188,7 @@ void write_npy(const std::string& path, const TensorView& tensor) {
   for (const TypeCode& type : kTypeCodes)
     if (type.dtype == tensor.dtype && type.dtype != plan::BF16) code = type.code;
   const int64_t size = plan::byte_size(tensor.dtype);
-  if (code.empty()) code = tensor.dtype == plan::S4 ? "i1" : size == 1 ? "u1" : "u2";
+  if (code.empty()) code = plan::is_signed_int(tensor.dtype) ? "i1" : size == 1 ? "u1" : "u2";
   std::string shape;
   for (int64_t dim : tensor.shape) shape += std::to_string(dim) + ",";
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",

@@ -35,10 +35,10 @@ plan::DType dtype_named(const std::string& name) {
   return plan::INVALID;
 }
 
-// 4-bit integers are written one a byte.
+// Integers and floats of less than a byte are written one a byte.
 const char* name_of(plan::DType dtype) {
-  if (dtype == plan::S4) dtype = plan::S8;
-  if (dtype == plan::U4) dtype = plan::U8;
+  if (dtype == plan::S2 || dtype == plan::S4) dtype = plan::S8;
+  if (dtype == plan::U2 || dtype == plan::U4) dtype = plan::U8;
   for (const TypeName& type : kTypes)
     if (dtype == type.dtype) return type.name;
   throw UserError("safetensors", fmt::format("cannot hold {}", plan::dtype_name(dtype)),

@@ -1,5 +1,7 @@
 #include "runtime/plan/dtype.h"
 
+#include "support/float_formats.h"
+
 namespace spmd::plan {
 
 int64_t byte_size(DType dtype) {
@@ -9,8 +11,11 @@ int64_t byte_size(DType dtype) {
     case S8:
     case U4:
     case U8:
-    case F8E4M3FN:
-    case F8E5M2:
+    case S2:
+    case U2:
+#define SPMD_CASE(Type, name) case Type:
+      SPMD_BYTE_FLOATS(SPMD_CASE)
+#undef SPMD_CASE
       return 1;
     case S16:
     case U16:
@@ -30,6 +35,19 @@ int64_t byte_size(DType dtype) {
       return 16;
     default:
       return 0;
+  }
+}
+
+bool is_narrow_float(DType dtype) {
+  switch (dtype) {
+#define SPMD_CASE(Type, name) case Type:
+    SPMD_BYTE_FLOATS(SPMD_CASE)
+#undef SPMD_CASE
+    case F16:
+    case BF16:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -57,10 +75,32 @@ std::string_view dtype_name(DType dtype) {
       return "ui32";
     case U64:
       return "ui64";
+    case S2:
+      return "i2";
+    case U2:
+      return "ui2";
+    case F4E2M1FN:
+      return "f4E2M1FN";
+    case F6E2M3FN:
+      return "f6E2M3FN";
+    case F6E3M2FN:
+      return "f6E3M2FN";
+    case F8E3M4:
+      return "f8E3M4";
+    case F8E4M3:
+      return "f8E4M3";
+    case F8E4M3B11FNUZ:
+      return "f8E4M3B11FNUZ";
     case F8E4M3FN:
       return "f8E4M3FN";
+    case F8E4M3FNUZ:
+      return "f8E4M3FNUZ";
     case F8E5M2:
       return "f8E5M2";
+    case F8E5M2FNUZ:
+      return "f8E5M2FNUZ";
+    case F8E8M0FNU:
+      return "f8E8M0FNU";
     case F16:
       return "f16";
     case BF16:

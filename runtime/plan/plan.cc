@@ -107,6 +107,12 @@ std::string_view kind_name(const Step& step) {
       return "branch";
     case Step::kTopK:
       return "top_k";
+    case Step::kFft:
+      return "fft";
+    case Step::kCholesky:
+      return "cholesky";
+    case Step::kTriangularSolve:
+      return "triangular_solve";
     case Step::KIND_NOT_SET:
       break;
   }

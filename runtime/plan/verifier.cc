@@ -26,11 +26,13 @@ int arity(ScalarOp op) {
     case AND:
     case ATAN2:
     case COMPARE:
+    case COMPLEX:
     case DIVIDE:
     case MAXIMUM:
     case MINIMUM:
     case MULTIPLY:
     case OR:
+    case POLYGAMMA:
     case POWER:
     case REMAINDER:
     case SHIFT_LEFT:
@@ -38,6 +40,7 @@ int arity(ScalarOp op) {
     case SHIFT_RIGHT_LOGICAL:
     case SUBTRACT:
     case XOR:
+    case ZETA:
       return 2;
     case CLAMP:
     case SELECT:
@@ -307,6 +310,12 @@ void Verifier::step(const Step& step, int depth) {
       return sort(step.sort());
     case Step::kTopK:
       return top_k(step.top_k());
+    case Step::kFft:
+      return fft(step.fft());
+    case Step::kCholesky:
+      return cholesky(step.cholesky());
+    case Step::kTriangularSolve:
+      return triangular_solve(step.triangular_solve());
     case Step::kRngBitGenerator:
       return rng(step.rng_bit_generator());
     case Step::kAxisIndex:

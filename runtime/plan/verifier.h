@@ -54,6 +54,9 @@ class Verifier {
   void select_and_scatter(const SelectAndScatter& step);
   void sort(const Sort& step);
   void top_k(const TopK& step);
+  void fft(const Fft& step);
+  void cholesky(const Cholesky& step);
+  void triangular_solve(const TriangularSolve& step);
   void rng(const RngBitGenerator& step);
   void collective(const Collective& step);
   void collective_part(const Collective& step, const Collective::Part& part, int64_t group);

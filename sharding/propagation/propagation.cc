@@ -41,6 +41,7 @@ struct Node {
   };
   std::vector<Tensor> tensors;
   bool pass_through = false;  // an elementwise or shape op
+  int only_source = -1;       // the only tensor whose axes spread, or -1
   OpId op = OpId::kNone;      // none: main's results
 };
 
@@ -79,7 +80,10 @@ class Propagation {
   void collect_nodes();
   void collect_op(OpId id);
   void collect_tensors(const Op& op, FactorRule& rule, Node& node);
-  void tie(const std::vector<uint32_t>& states, int64_t rank, OpId op = OpId::kNone);
+  void tie(const std::vector<uint32_t>& states, int64_t rank, OpId op = OpId::kNone,
+           int only_source = -1);
+  void tie_barrier(OpId id);
+  void tie_groups();
   void finish(Node& node);
   void sweep(bool all_ops, bool reductions);
   // `reductions`: also factors that cost communication wherever they are sharded.
@@ -170,10 +174,11 @@ void Propagation::collect_states() {
   });
 }
 
-void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank, OpId op) {
+void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank, OpId op, int only_source) {
   Node node;
   node.op = op;
   node.pass_through = true;
+  node.only_source = only_source;
   std::vector<DimFactors> dims(static_cast<size_t>(rank));
   for (int64_t d = 0; d < rank; ++d) {
     node.factors.push_back({INT64_MAX, FactorKind::kPassThrough});
@@ -181,6 +186,43 @@ void Propagation::tie(const std::vector<uint32_t>& states, int64_t rank, OpId op
   }
   for (uint32_t state : states) node.tensors.push_back({state, dims});
   finish(node);
+}
+
+// Axes pass a barrier in its direction only.
+void Propagation::tie_barrier(OpId id) {
+  const Op& op = fn_.op(id);
+  const PropagationDirection allowed = op.as<PropagationBarrierAttrs>().allowed;
+  if (allowed == PropagationDirection::kNone) return;
+  const int only_source = allowed == PropagationDirection::kForward    ? 0
+                          : allowed == PropagationDirection::kBackward ? 1
+                                                                       : -1;
+  tie({static_cast<uint32_t>(op.operands[0]), static_cast<uint32_t>(op.results[0])},
+      fn_.type(op.results[0]).rank(), id, only_source);
+}
+
+// Values of one sharding group are placed alike.
+void Propagation::tie_groups() {
+  struct Group {
+    OpId first;
+    int64_t rank;
+    std::vector<uint32_t> states;
+  };
+  std::map<int64_t, Group> groups;
+  walk(fn_, [&](OpId id) {
+    const Op& op = fn_.op(id);
+    if (op.code != OpCode::kShardingGroup) return;
+    const int64_t group = op.as<ShardingGroupAttrs>().group;
+    const int64_t rank = fn_.type(op.operands[0]).rank();
+    Group& entry = groups.try_emplace(group, Group{id, rank, {}}).first->second;
+    if (entry.rank != rank) {
+      throw UserError(
+          op.location ? op.location->to_string() : module_.source,
+          fmt::format("sharding group {} has values of rank {} and {}", group, entry.rank, rank),
+          "values that are placed alike need equal numbers of dimensions");
+    }
+    entry.states.push_back(static_cast<uint32_t>(op.operands[0]));
+  });
+  for (const auto& [number, group] : groups) tie(group.states, group.rank, group.first);
 }
 
 void Propagation::finish(Node& node) {
@@ -265,6 +307,8 @@ void Propagation::collect_op(OpId id) {
         tie({state(op.operands[i]), state(op.results[i])}, fn_.type(op.results[i]).rank(), id);
       }
       return;
+    case OpCode::kPropagationBarrier:
+      return tie_barrier(id);
     case OpCode::kShardingConstraint:
     case OpCode::kReshard:
       tie({state(op.operands[0]), state(op.results[0])}, fn_.type(op.results[0]).rank(), id);
@@ -287,6 +331,7 @@ void Propagation::collect_op(OpId id) {
 void Propagation::collect_nodes() {
   // Regions of reducers and comparators hold scalars only: nothing to propagate.
   walk(fn_, [&](OpId id) { collect_op(id); });
+  tie_groups();
   for (size_t i = 0; i < fn_.results().size(); ++i) {
     const ValueId result = fn_.results()[i];
     if (!fn_.result_info[i].sharding || is_free_source(fn_, result)) continue;
@@ -334,7 +379,9 @@ bool Propagation::visit(const Node& node, bool reductions) {
 AtomList Propagation::best_axes(const Node& node, int factor, uint32_t& source) const {
   AtomList best;
   int64_t best_elements = -1;
-  for (const Node::Tensor& tensor : node.tensors) {
+  for (size_t t = 0; t < node.tensors.size(); ++t) {
+    if (node.only_source >= 0 && t != static_cast<size_t>(node.only_source)) continue;
+    const Node::Tensor& tensor = node.tensors[t];
     const ValueState& state = states_[tensor.state];
     for (size_t d = 0; d < tensor.dims.size(); ++d) {
       const DimFactors& factors = tensor.dims[d];

@@ -9,8 +9,12 @@ std::vector<int> linear_operands(const Function& fn, const Op& op) {
     case OpCode::kAdd:
     case OpCode::kSubtract:
       return {0, 1};
+    case OpCode::kImag:
     case OpCode::kNegate:
+    case OpCode::kReal:
       return {0};
+    case OpCode::kComplex:
+      return {0, 1};
     case OpCode::kConvert:
       // Between floats; rounding commutes with the sum up to rounding, integers could overflow.
       return is_float(fn.type(op.operands[0]).dtype) && is_float(fn.type(op.results[0]).dtype)

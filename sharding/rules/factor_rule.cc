@@ -1,5 +1,7 @@
 #include "sharding/rules/factor_rule.h"
 
+#include <algorithm>
+
 #include "sharding/rules/rules.h"
 #include "support/error.h"
 
@@ -105,6 +107,19 @@ OpCode reducer_opcode(ReductionKind kind, DType) {
   return OpCode::kAdd;
 }
 
+ValueId joined_source(const Function& fn, ValueId operand, int64_t dim) {
+  while (const Op* op = fn.def(operand)) {
+    if (op->code != OpCode::kSlice) break;
+    const auto& slice = op->as<SliceAttrs>();
+    for (size_t d = 0; d < slice.start.size(); ++d) {
+      const bool whole = slice.start[d] == 0 && slice.limit[d] == fn.type(op->operands[0]).shape[d];
+      if (slice.stride[d] != 1 || (d != static_cast<size_t>(dim) && !whole)) return operand;
+    }
+    operand = op->operands[0];
+  }
+  return operand;
+}
+
 namespace rules {
 
 FactorRule empty_rule(const Function& fn, const Op& op) {
@@ -131,23 +146,9 @@ void replicate_rest(const Function& fn, const Op& op, FactorRule& rule) {
   for (size_t i = 0; i < op.results.size(); ++i) fill(rule.results[i], op.results[i]);
 }
 
-}  // namespace rules
+namespace {
 
-ValueId joined_source(const Function& fn, ValueId operand, int64_t dim) {
-  while (const Op* op = fn.def(operand)) {
-    if (op->code != OpCode::kSlice) break;
-    const auto& slice = op->as<SliceAttrs>();
-    for (size_t d = 0; d < slice.start.size(); ++d) {
-      const bool whole = slice.start[d] == 0 && slice.limit[d] == fn.type(op->operands[0]).shape[d];
-      if (slice.stride[d] != 1 || (d != static_cast<size_t>(dim) && !whole)) return operand;
-    }
-    operand = op->operands[0];
-  }
-  return operand;
-}
-
-std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
-  const Op& op = fn.op(id);
+std::optional<FactorRule> rule_of_family(const Function& fn, const Op& op) {
   switch (family_of(op.code)) {
     case OpFamily::kElementwise:
       return rules::elementwise(fn, op);
@@ -157,6 +158,8 @@ std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
       return rules::contraction(fn, op);
     case OpFamily::kConvolution:
       return rules::convolution(fn, op);
+    case OpFamily::kLinalg:
+      return rules::linalg(fn, op);
     case OpFamily::kReduction:
       return rules::reduction(fn, op);
     case OpFamily::kIndexing:
@@ -169,9 +172,30 @@ std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
       return rules::random(fn, op);
     case OpFamily::kControlFlow:
     case OpFamily::kCollective:
+    case OpFamily::kExpanded:
       return std::nullopt;
   }
   return std::nullopt;
+}
+
+// f8E8M0FNU has no zero: a block that has nothing to add has no value.
+bool lacks_zero(const Function& fn, const Op& op) {
+  return std::any_of(op.results.begin(), op.results.end(),
+                     [&](ValueId result) { return fn.type(result).dtype == DType::kF8E8M0FNU; });
+}
+
+}  // namespace
+}  // namespace rules
+
+std::optional<FactorRule> factor_rule(const Function& fn, OpId id) {
+  const Op& op = fn.op(id);
+  std::optional<FactorRule> rule = rules::rule_of_family(fn, op);
+  if (!rule || !rules::lacks_zero(fn, op)) return rule;
+  rule->linear_operands.clear();
+  for (Factor& factor : rule->factors) {
+    if (factor.kind != FactorKind::kPassThrough) factor.kind = FactorKind::kNeedReplication;
+  }
+  return rule;
 }
 
 }  // namespace spmd

@@ -9,6 +9,7 @@ FactorRule elementwise(const Function& fn, const Op& op);
 FactorRule shape(const Function& fn, const Op& op);
 FactorRule contraction(const Function& fn, const Op& op);
 FactorRule convolution(const Function& fn, const Op& op);
+FactorRule linalg(const Function& fn, const Op& op);
 FactorRule reduction(const Function& fn, const Op& op);
 FactorRule indexing(const Function& fn, const Op& op);
 FactorRule window(const Function& fn, const Op& op);

@@ -30,7 +30,7 @@ TEST(Views, ReshapeIsAViewExactlyWhenStridesAllow) {
   };
   for (const Row& row : rows) {
     const std::optional<View> view = reshaped(strided(row.shape, row.strides), row.to);
-    ASSERT_EQ(view.has_value(), row.expected.has_value()) << testing::PrintToString(row.to);
+    ASSERT_EQ(view.has_value(), row.expected.has_value()) << ::testing::PrintToString(row.to);
     if (!view) continue;
     for (size_t d = 0; d < row.to.size(); ++d)
       if (row.to[d] != 1) {

@@ -19,6 +19,10 @@ bool keeps_precision(OpCode code) {
     case OpCode::kClamp:
     case OpCode::kShardingConstraint:
     case OpCode::kOptimizationBarrier:
+    case OpCode::kPropagationBarrier:
+    case OpCode::kComplex:
+    case OpCode::kReal:
+    case OpCode::kImag:
       return true;
     default:
       return family_of(code) == OpFamily::kShape || code == OpCode::kGather ||
@@ -69,6 +73,13 @@ const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
       {&OpDrawer::constraint, 1, 1},
       {&OpDrawer::manual_computation, 1, 1},
       {&OpDrawer::collective, 1, 6},
+      {&OpDrawer::fft, 2, 1},
+      {&OpDrawer::cholesky, 1, 1},
+      {&OpDrawer::triangular_solve, 1, 1},
+      {&OpDrawer::complex, 2, 3},
+      {&OpDrawer::special_function, 1, 8},
+      {&OpDrawer::propagation_barrier, 1, 1},
+      {&OpDrawer::sharding_group, 1, 1},
   };
   return kChoices;
 }

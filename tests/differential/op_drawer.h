@@ -76,6 +76,13 @@ class OpDrawer {
   ValueId scaled(ValueId x, double largest);
   ValueId positive(ValueId x, double shift);
 
+  ValueId special_function(ValueId x);
+  ValueId complex(ValueId x);
+
+  ValueId fft(ValueId x);
+  ValueId cholesky(ValueId x);
+  ValueId triangular_solve(ValueId x);
+
   ValueId broadcast(ValueId x);
   ValueId reshape(ValueId x);
   ValueId transpose(ValueId x);
@@ -120,6 +127,8 @@ class OpDrawer {
   ValueId next_carry(ValueId carry, bool accumulates, double& limit);
   ValueId branch(ValueId x);
   ValueId barrier(ValueId x);
+  ValueId propagation_barrier(ValueId x);
+  ValueId sharding_group(ValueId x);
   ValueId call(ValueId x);
   ValueId constraint(ValueId x) { return constrained(x); }
 
@@ -202,6 +211,7 @@ class OpDrawer {
   Builder body_;
   Builder* b_;
   int depth_ = 0;
+  int64_t groups_ = 0;
   Manual* manual_ = nullptr;
   std::vector<ValueId> pool_;
   std::unordered_map<ValueId, Facts> facts_;

@@ -231,16 +231,17 @@ TEST(HloProto, LocationsComeFromMetadataOrStackFrames) {
 }
 
 TEST(HloProto, EverythingUnsupportedIsListedAtOnce) {
-  const std::string error = import_error(hlo_module(
-      parameter(1, 0, kF32) + instruction(2, "rng", kF32, {1}) + instruction(3, "rng", kF32, {1}) +
-          instruction(4, "custom-call", kF32, {1},
-                      "custom_call_target: 'lapack_sgetrf_ffi' metadata { op_name: 'lu' "
-                      "source_file: 'a.py' source_line: 3 }"),
-      4));
+  const std::string error = import_error(
+      hlo_module(parameter(1, 0, kF32) + instruction(2, "infeed", kF32, {1}) +
+                     instruction(3, "infeed", kF32, {1}) +
+                     instruction(4, "custom-call", kF32, {1},
+                                 "custom_call_target: 'lapack_sgetrf_ffi' metadata { op_name: 'lu' "
+                                 "source_file: 'a.py' source_line: 3 }"),
+                 4));
   EXPECT_EQ(error,
             "test.pb: 2 kinds of op are not supported:\n"
             "  custom-call \"lapack_sgetrf_ffi\" (1x, first \"custom-call.4\" at lu (a.py:3))\n"
-            "  rng (2x, first \"rng.2\")\n"
+            "  infeed (2x, first \"infeed.2\")\n"
             "  express the program without them");
 }
 

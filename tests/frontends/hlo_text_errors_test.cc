@@ -98,18 +98,18 @@ INSTANTIATE_TEST_SUITE_P(
              "test.hlo:4:3: parameter \"x\": dimension 0 has a dynamic size"}));
 
 TEST(HloTextError, UnsupportedOpsAreListedAtOnceWithTheirLines) {
-  EXPECT_EQ(hlo_text_error(
-                hlo_entry("  x = f32[4] parameter(0)\n"
-                          "  a = f32[4] infeed(x), infeed_config=\"\", some_attribute={1}\n"
-                          "  b = f32[4] infeed(a)\n"
-                          "  c = f32[4] custom-call(b), custom_call_target=\"lapack_x\", "
-                          "api_version=API_VERSION_ORIGINAL\n"
-                          "  ROOT d = f8e8m0fnu[4] convert(c), metadata={op_name=\"jit(f)/q\"}\n")),
-            "test.hlo: 3 kinds of op are not supported:\n"
-            "  custom-call \"lapack_x\" (1x, first \"c\" in line 7)\n"
-            "  element type f8e8m0fnu (1x, first \"d\" in line 8 at jit(f)/q)\n"
-            "  infeed (2x, first \"a\" in line 5)\n"
-            "  express the program without them");
+  EXPECT_EQ(
+      hlo_text_error(hlo_entry("  x = f32[4] parameter(0)\n"
+                               "  a = f32[4] infeed(x), infeed_config=\"\", some_attribute={1}\n"
+                               "  b = f32[4] infeed(a)\n"
+                               "  c = f32[4] custom-call(b), custom_call_target=\"lapack_x\", "
+                               "api_version=API_VERSION_ORIGINAL\n"
+                               "  ROOT d = u1[4] convert(c), metadata={op_name=\"jit(f)/q\"}\n")),
+      "test.hlo: 3 kinds of op are not supported:\n"
+      "  custom-call \"lapack_x\" (1x, first \"c\" in line 7)\n"
+      "  element type u1 (1x, first \"d\" in line 8 at jit(f)/q)\n"
+      "  infeed (2x, first \"a\" in line 5)\n"
+      "  express the program without them");
 }
 
 TEST(HloTextError, OptimisedModulesAreRefusedWithTheWayToTheOneBefore) {

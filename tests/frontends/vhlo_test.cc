@@ -75,7 +75,7 @@ TEST(Vhlo, EveryVersionHoldsWhatTheTextSays) {
     expect_same(kVhlo / (program + ".mlir"), file);
   }
   EXPECT_EQ(programs, (std::set<std::string>{"batched_indexing", "collectives", "constants",
-                                             "control_flow", "digits_mlp", "elementwise",
+                                             "control_flow", "digits_mlp", "elementwise", "linalg",
                                              "mesh_groups", "shardings", "tensors"}));
 }
 

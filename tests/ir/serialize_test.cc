@@ -93,6 +93,8 @@ TEST(Serialize, DamageIsFound) {
        "mesh axis 5 of 2"},
       {[](ir::Module& m) { m.mutable_mesh()->mutable_axes(0)->set_size(-1); }, "size -1"},
       {[](ir::Module& m) { m.set_opcodes(0, "stablehlo.unheard_of"); }, "stablehlo.unheard_of"},
+      {[](ir::Module& m) { m.set_opcodes(1, "chlo.next_after"); },
+       "chlo.next_after: only stands in programs that are read as StableHLO, HLO or ONNX"},
   };
   for (const auto& [change, expected] : cases) {
     const std::string message = proto_error(changed(change));

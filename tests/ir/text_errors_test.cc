@@ -64,21 +64,24 @@ TEST(TextErrors, OfTheModule) {
 }
 
 TEST(TextErrors, AllUnsupportedOpsAtOnce) {
-  EXPECT_EQ(error_in("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
-                     "  %0 = stablehlo.fft %a, type = RFFT, length = [4] : (tensor<4xf32>) -> "
-                     "tensor<3xcomplex<f32>>\n"
-                     "  %1 = \"stablehlo.triangular_solve\"(%a, %a) : (tensor<4xf32>, "
-                     "tensor<4xf32>) -> tensor<4xf32>\n"
-                     "  %2 = chlo.lgamma %a : tensor<4xf32> -> tensor<4xf32>\n"
-                     "  %3 = chlo.lgamma %a : tensor<4xf32> -> tensor<4xf32>\n"
-                     "  %4 = chlo.lgamma %a : tensor<4xf32> -> tensor<4xf32>\n"
-                     "  %5 = chlo.lgamma %a : tensor<4xf32> -> tensor<4xf32>\n"
-                     "  return %a : tensor<4xf32>\n}\n"),
-            "test.mlir: 3 operations are not supported:\n"
-            "  chlo.lgamma: 4 times, lines 4, 5, 6, ...\n"
-            "  stablehlo.fft: 1 time, line 2\n"
-            "  stablehlo.triangular_solve: 1 time, line 3\n"
-            "  express the program without them");
+  EXPECT_EQ(
+      error_in("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+               "  %0 = stablehlo.uniform_quantize %a : (tensor<4xf32>) -> "
+               "tensor<4x!quant.uniform<i8:f32, 0.1>>\n"
+               "  %1 = \"stablehlo.send\"(%a, %a) : (tensor<4xf32>, "
+               "tensor<4xf32>) -> tensor<4xf32>\n"
+               "  %2 = chlo.unheard_of %a : tensor<4xf32> -> tensor<4xf32>\n"
+               "  %3 = chlo.unheard_of %a : tensor<4xf32> -> tensor<4xf32>\n"
+               "  %4 = chlo.unheard_of %a : tensor<4xf32> -> tensor<4xf32>\n"
+               "  %5 = chlo.unheard_of %a : tensor<4xf32> -> tensor<4xf32>\n"
+               "  return %a : tensor<4xf32>\n}\n"),
+      "test.mlir: 3 operations are not supported:\n"
+      "  chlo.unheard_of: 4 times, lines 4, 5, 6, ...\n"
+      "  stablehlo.send: 1 time, line 3: talks to the host while it runs; pass the data as "
+      "arguments and results\n"
+      "  stablehlo.uniform_quantize: 1 time, line 2: quantized types are not supported; export "
+      "before quantization\n"
+      "  express the program without them");
 }
 
 TEST(TextErrors, ElidedConstants) {

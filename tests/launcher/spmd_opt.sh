@@ -45,6 +45,33 @@ expect 'inline_calls' "$SPMD_OPT" --list-passes
 [[ -f $folder/dump/001-inline_calls.mlir && -f $folder/dump/manifest.json ]] || fail "no dumps"
 [[ ! -f $folder/dump/002-simplify.mlir ]] || fail "--stop-after did not stop"
 
+# Programs that check themselves, several in a file.
+cat > "$folder/checks.mlir" <<'MLIR'
+// RUN: stablehlo-translate --interpret -split-input-file %s
+func.func @add_op_test() {
+  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %1 = stablehlo.add %0, %0 : tensor<2xi32>
+  check.expect_eq_const %1, dense<[2, 4]> : tensor<2xi32>
+  func.return
+}
+
+// -----
+
+func.func @main() -> tensor<f32> {
+  %0 = stablehlo.constant dense<2.0> : tensor<f32>
+  %1 = chlo.lgamma %0 : tensor<f32> -> tensor<f32>
+  check.expect_close_const %1, dense<0.0> : tensor<f32>
+  func.return %1 : tensor<f32>
+}
+MLIR
+"$SPMD_OPT" --evaluate "$folder/checks.mlir" | grep -q 'result 0: dense<0.0' || fail "no result"
+sed -i 's/\[2, 4\]/[2, 5]/' "$folder/checks.mlir"
+expect "check.expect_eq_const at $folder/checks.mlir, part 1:5: 1 element is not as expected" \
+  "$SPMD_OPT" --evaluate "$folder/checks.mlir"
+status=0
+"$SPMD_OPT" --evaluate "$folder/checks.mlir" > /dev/null 2>&1 || status=$?
+[[ $status == 4 ]] || fail "exit code $status for a failed check"
+
 # What is wrong, where, and what to do.
 expect "did you mean 'simplify'?" "$SPMD_OPT" "$program" --pass simplfy
 expect "skip: there is no pass 'cse'" "$SPMD_OPT" "$program" --pass simplify --skip cse

@@ -147,5 +147,38 @@ TEST(Propagation, AResultIsPlacedLikeTheArgumentItReplaces) {
   EXPECT_EQ(p.result(0), R"([{"a"}])");
 }
 
+TEST(Propagation, BarriersLetAxesPassInOneDirection) {
+  const auto through = [](const std::string& direction) {
+    const Propagated p = propagate("\"x\"=2, \"y\"=2", R"((
+    %a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}, {?}]>})
+    -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}, {"y", ?}]>}) {
+    %0 = stablehlo.negate %a : tensor<8x4xf32>
+    %1 = sdy.propagation_barrier %0 allowed_direction=)" + direction +
+                                                           R"( : tensor<8x4xf32>
+    %2 = stablehlo.negate %1 : tensor<8x4xf32>
+    return %2 : tensor<8x4xf32>
+  })");
+    return p.op(0) + " " + p.op(2);
+  };
+  EXPECT_EQ(through("BOTH"), R"([{"x"}, {"y"}] [{"x"}, {"y"}])");
+  EXPECT_EQ(through("FORWARD"), R"([{"x"}, {}] [{"x"}, {"y"}])");
+  EXPECT_EQ(through("BACKWARD"), R"([{"x"}, {"y"}] [{}, {"y"}])");
+  EXPECT_EQ(through("NONE"), R"([{"x"}, {}] [{}, {"y"}])");
+}
+
+TEST(Propagation, ValuesOfAGroupAreShardedAlike) {
+  const Propagated p = propagate("\"x\"=2", R"((
+    %a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %b: tensor<6x2xf32>, %c: tensor<6x2xf32>) -> tensor<6x2xf32> {
+    sdy.sharding_group %a group_id=3 : tensor<8x4xf32>
+    sdy.sharding_group %b group_id=3 : tensor<6x2xf32>
+    sdy.sharding_group %c group_id=4 : tensor<6x2xf32>
+    %0 = sdy.propagation_barrier %b allowed_direction=NONE : tensor<6x2xf32>
+    return %0 : tensor<6x2xf32>
+  })");
+  EXPECT_EQ(p.argument(1), R"([{"x"}, {}])");
+  EXPECT_EQ(p.argument(2), "[{}, {}]");
+}
+
 }  // namespace
 }  // namespace spmd::testing

@@ -181,5 +181,21 @@ TEST(FactorRules, ControlFlowHasNone) {
             "none");
 }
 
+TEST(FactorRules, LinearAlgebra) {
+  EXPECT_EQ(rule_of("%a: tensor<2x4x8xcomplex<f32>>",
+                    "%0 = stablehlo.fft %a, type = FFT, length = [4, 8] : "
+                    "(tensor<2x4x8xcomplex<f32>>) -> tensor<2x4x8xcomplex<f32>>"),
+            "([i, j, k])->([i, l, m]) {i=2, j=4, k=8, l=4, m=8} need_replication={j, k, l, m}");
+  EXPECT_EQ(rule_of("%a: tensor<2x4x4xf32>",
+                    "%0 = stablehlo.cholesky %a, lower = true : tensor<2x4x4xf32>"),
+            "([i, j, k])->([i, l, m]) {i=2, j=4, k=4, l=4, m=4} need_replication={j, k, l, m}");
+  EXPECT_EQ(rule_of("%a: tensor<2x4x4xf32>, %b: tensor<2x4x3xf32>",
+                    "%0 = \"stablehlo.triangular_solve\"(%a, %b) <{left_side = true, lower = true, "
+                    "transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : "
+                    "(tensor<2x4x4xf32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>"),
+            "([i, k, l], [i, m, j])->([i, n, j]) {i=2, j=3, k=4, l=4, m=4, n=4} "
+            "need_replication={k, l, m, n}");
+}
+
 }  // namespace
 }  // namespace spmd::testing

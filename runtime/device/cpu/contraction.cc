@@ -5,7 +5,6 @@
 #include "runtime/device/cpu/iteration.h"
 #include "runtime/device/cpu/kernel.h"
 #include "runtime/device/cpu/packer.h"
-#include "support/error.h"
 
 namespace spmd::cpu {
 namespace {
@@ -82,6 +81,8 @@ class DotKernel : public Kernel {
   static Lane product_lane(const plan::Dot& dot) {
     const plan::DType sum =
         dot.accumulation() != plan::INVALID ? dot.accumulation() : dot.out().dtype();
+    // Booleans are counted: a sum of products is true where the count is not zero.
+    if (sum == plan::BOOL) return Lane::kS32;
     if (sum == plan::F64 || dot.lhs().dtype() == plan::F64) return Lane::kF64;
     return lane_of(sum);
   }
@@ -183,8 +184,6 @@ KernelPtr make_dot(const plan::Dot& dot, LoadContext& context) {
   shape.insert(shape.end(), dot.n().begin(), dot.n().end());
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::make_unique<NoDot>();
   if (plan::element_count(dot.k()) == 0) return std::make_unique<ZeroKernel>(shape, dot.out());
-  if (dot.lhs().dtype() == plan::BOOL || dot.rhs().dtype() == plan::BOOL)
-    throw UserError(context.op, "no CPU kernel for a dot of booleans");
   return std::make_unique<DotKernel>(dot, context);
 }
 

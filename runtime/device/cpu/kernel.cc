@@ -19,9 +19,11 @@ int64_t read(const std::byte* data) {
 int64_t read_integer(const std::byte* data, plan::DType dtype) {
   switch (dtype) {
     case plan::BOOL:
+    case plan::U2:
     case plan::U4:
     case plan::U8:
       return read<uint8_t>(data);
+    case plan::S2:
     case plan::S4:
     case plan::S8:
       return read<int8_t>(data);
@@ -72,6 +74,12 @@ KernelPtr make_kernel(const plan::Step& step, LoadContext& context) {
       return make_sort(step.sort(), context);
     case plan::Step::kTopK:
       return make_top_k(step.top_k(), context);
+    case plan::Step::kFft:
+      return make_fft(step.fft(), context);
+    case plan::Step::kCholesky:
+      return make_cholesky(step.cholesky(), context);
+    case plan::Step::kTriangularSolve:
+      return make_triangular_solve(step.triangular_solve(), context);
     case plan::Step::kRngBitGenerator:
       return make_rng_bit_generator(step.rng_bit_generator(), context);
     case plan::Step::kAxisIndex:

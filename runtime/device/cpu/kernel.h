@@ -77,6 +77,9 @@ KernelPtr make_reduce_window(const plan::ReduceWindow& step, LoadContext& contex
 KernelPtr make_select_and_scatter(const plan::SelectAndScatter& step, LoadContext& context);
 KernelPtr make_sort(const plan::Sort& step, LoadContext& context);
 KernelPtr make_top_k(const plan::TopK& step, LoadContext& context);
+KernelPtr make_fft(const plan::Fft& step, LoadContext& context);
+KernelPtr make_cholesky(const plan::Cholesky& step, LoadContext& context);
+KernelPtr make_triangular_solve(const plan::TriangularSolve& step, LoadContext& context);
 KernelPtr make_rng_bit_generator(const plan::RngBitGenerator& step, LoadContext& context);
 
 // A copy between views of one shape and type (also what an Elementwise without instructions is).

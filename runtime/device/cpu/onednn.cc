@@ -3,6 +3,7 @@
 #if SPMD_HAVE_DNNL
 
 #include <cstring>
+#include <limits>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>
@@ -23,7 +24,17 @@ dnnl::stream& stream() {
   return own;
 }
 
+// Its kernels count in int, and divide by zero where a size does not fit.
+void require_int(const Dims& shape) {
+  for (int64_t size : shape) {
+    if (size > std::numeric_limits<int>::max()) {
+      throw dnnl::error(dnnl_unimplemented, "a dimension is too large");
+    }
+  }
+}
+
 memory::desc describe(const Dims& shape, const Dims& strides) {
+  require_int(shape);
   return memory::desc(shape, memory::data_type::f32, strides);
 }
 
@@ -190,6 +201,7 @@ std::unique_ptr<ConvolutionCall> make_onednn_convolution(const ConvolutionProble
       kernel_strides.insert(kernel_strides.begin(), per_group * p.kernel_strides[0]);
     }
     const auto any = [](const Dims& shape) {
+      require_int(shape);
       return memory::desc(shape, memory::data_type::f32, memory::format_tag::any);
     };
     const auto descriptor = convolution(p, any(p.input), any(kernel_shape), any(p.out));

@@ -84,7 +84,9 @@ class RngKernel : public Kernel {
   }
 
   void put(int64_t element, uint64_t word) {
+    if (out_.dtype == plan::U2) word &= 3;
     if (out_.dtype == plan::U4) word &= 15;
+    if (out_.dtype == plan::S2) word = ((word & 3) ^ 2) - 2;
     if (out_.dtype == plan::S4) word = ((word & 15) ^ 8) - 8;
     std::memcpy(bits_ + element * out_.element_bytes, &word,
                 static_cast<size_t>(out_.element_bytes));

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/device/cpu/special_loops.h"
+#include "runtime/device/cpu/sub_byte_loops.h"
 #include "support/error.h"
 #include "support/float_formats.h"
 
@@ -69,6 +71,7 @@ Lane lane_of(plan::DType dtype) {
   switch (dtype) {
     case plan::BOOL:
       return Lane::kBool;
+    case plan::S2:
     case plan::S4:
     case plan::S8:
       return Lane::kS8;
@@ -78,6 +81,7 @@ Lane lane_of(plan::DType dtype) {
       return Lane::kS32;
     case plan::S64:
       return Lane::kS64;
+    case plan::U2:
     case plan::U4:
     case plan::U8:
       return Lane::kU8;
@@ -123,7 +127,7 @@ int64_t lane_bytes(Lane lane) {
 }
 
 bool is_packed(plan::DType dtype) {
-  return plan::is_narrow_float(dtype) || dtype == plan::S4 || dtype == plan::U4;
+  return plan::is_narrow_float(dtype) || plan::is_sub_byte_int(dtype);
 }
 
 Packed packed_of(plan::DType dtype) {
@@ -132,10 +136,15 @@ Packed packed_of(plan::DType dtype) {
       return Packed::kS4;
     case plan::U4:
       return Packed::kU4;
-    case plan::F8E4M3FN:
-      return Packed::kF8E4M3FN;
-    case plan::F8E5M2:
-      return Packed::kF8E5M2;
+    case plan::S2:
+      return Packed::kS2;
+    case plan::U2:
+      return Packed::kU2;
+#define SPMD_PACKED(Type, name) \
+  case plan::Type:              \
+    return Packed::k##Type;
+      SPMD_BYTE_FLOATS(SPMD_PACKED)
+#undef SPMD_PACKED
     case plan::F16:
       return Packed::kF16;
     default:
@@ -180,9 +189,10 @@ void TileProgram::add(const plan::Instruction& instruction, int32_t reg, LoadCon
   // Places without operand repeat the first one.
   for (int i = 0; i < 3; ++i)
     compiled.args[i] = instruction.args(i < instruction.args_size() ? i : 0);
-  const bool exact = instruction.op() == plan::SELECT || instruction.op() == plan::NOP ||
-                     instruction.op() == plan::MAXIMUM || instruction.op() == plan::MINIMUM ||
-                     instruction.op() == plan::BITCAST_CONVERT;
+  const bool exact =
+      instruction.op() == plan::SELECT || instruction.op() == plan::NOP ||
+      instruction.op() == plan::MAXIMUM || instruction.op() == plan::MINIMUM ||
+      (instruction.op() == plan::BITCAST_CONVERT && !plan::is_sub_byte_int(instruction.dtype()));
   if (is_packed(instruction.dtype()) && !exact)
     compiled.round = loops().round[static_cast<int>(packed_of(instruction.dtype()))];
   (uniform ? prologue_ : instructions_).push_back(compiled);
@@ -193,7 +203,7 @@ TileLoop TileProgram::find_loop(const plan::Instruction& instruction, LoadContex
   const auto op = static_cast<TileOp>(instruction.op());
   const auto dtype = [&](int i) { return dtypes_[static_cast<size_t>(instruction.args(i))]; };
   const plan::DType from = dtype(0), to = instruction.dtype();
-  const bool four_bits = from == plan::S4 || from == plan::U4;
+  const bool sub_byte = plan::is_sub_byte_int(from);
   TileLoop loop = nullptr;
   switch (instruction.op()) {
     case plan::COMPARE:
@@ -202,7 +212,8 @@ TileLoop TileProgram::find_loop(const plan::Instruction& instruction, LoadContex
       break;
     case plan::CONVERT:
       loop = plan::is_narrow_float(to) ? narrowing_convert(lane_of(from))
-                                       : table.find_convert(lane_of(from), lane_of(to));
+                                       : find_sub_byte_convert(lane_of(from), to);
+      if (!loop) loop = table.find_convert(lane_of(from), lane_of(to));
       break;
     case plan::NOP:
       if (from == to) loop = mover(lane_bytes(lane_of(to)));
@@ -228,10 +239,15 @@ TileLoop TileProgram::find_loop(const plan::Instruction& instruction, LoadContex
     case plan::SHIFT_RIGHT_LOGICAL:
     case plan::SHIFT_LEFT:
     case plan::SHIFT_RIGHT_ARITHMETIC:
-      if (!four_bits && from == to) loop = table.find(op, lane_of(from));
+      if (from != to) break;
+      loop = sub_byte ? find_sub_byte_loop(instruction.op(), from) : table.find(op, lane_of(from));
       break;
     case plan::IS_FINITE:
       if (to == plan::BOOL) loop = table.find(op, lane_of(from));
+      break;
+    case plan::COMPLEX:
+    case plan::IMAG:
+    case plan::REAL:
       break;
     default: {
       bool same = true;
@@ -239,6 +255,8 @@ TileLoop TileProgram::find_loop(const plan::Instruction& instruction, LoadContex
       if (same) loop = table.find(op, lane_of(to));
     }
   }
+  const bool alike = instruction.args_size() < 2 || dtype(1) == from;
+  if (!loop && alike) loop = find_special_loop(instruction.op(), lane_of(from), lane_of(to));
   if (!loop)
     throw UserError(context.op, fmt::format("no CPU kernel for {} of {} to {}",
                                             plan::ScalarOp_Name(instruction.op()),

@@ -31,6 +31,15 @@ void add_float8(LoopTable& table, Packed format) {
   table.round[i] = convert_loop<float, float, round_float8<kNarrow, kWiden>>;
 }
 
+int8_t wrap_s2(int8_t x) { return static_cast<int8_t>(((x & 3) ^ 2) - 2); }
+uint8_t wrap_u2(uint8_t x) { return x & 3; }
+
+template <typename T, T (*kWrap)(T)>
+void add_integers(LoopTable& table, Packed format) {
+  const int i = static_cast<int>(format);
+  table.widen[i] = table.narrow[i] = table.round[i] = convert_loop<T, T, kWrap>;
+}
+
 const LoopTable& best_of_machine() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -45,8 +54,11 @@ const LoopTable& best_of_machine() {
 const LoopTable& loops() {
   static const LoopTable table = [] {
     LoopTable result = best_of_machine();
-    add_float8<float_to_f8e4m3fn, f8e4m3fn_to_float>(result, Packed::kF8E4M3FN);
-    add_float8<float_to_f8e5m2, f8e5m2_to_float>(result, Packed::kF8E5M2);
+#define SPMD_ADD(Type, name) add_float8<float_to_##name, name##_to_float>(result, Packed::k##Type);
+    SPMD_BYTE_FLOATS(SPMD_ADD)
+#undef SPMD_ADD
+    add_integers<int8_t, wrap_s2>(result, Packed::kS2);
+    add_integers<uint8_t, wrap_u2>(result, Packed::kU2);
     return result;
   }();
   return table;

@@ -10,7 +10,7 @@
 namespace spmd::cpu {
 
 // The types in which elements are computed. Floats of 16 bits and fewer are computed as kF32 and
-// rounded after each operation; 4-bit integers as 8-bit ones, wrapped after each operation.
+// rounded after each operation; integers of 2 and 4 bits as 8-bit ones, wrapped after each operation.
 enum class Lane : uint8_t {
   kBool,  // one byte, 0 or 1
   kS8,
@@ -93,8 +93,26 @@ using TileLoop = void (*)(void* out, const void* const* args, int64_t n, int64_t
 using TileReduction = void (*)(void* accumulator, const void* tile, int64_t n);
 
 // Stored formats that are not lanes.
-enum class Packed : uint8_t { kS4, kU4, kF8E4M3FN, kF8E5M2, kF16, kBF16 };
-inline constexpr int kNumPacked = 6;
+enum class Packed : uint8_t {
+  kS4,
+  kU4,
+  kF16,
+  kBF16,
+  kS2,
+  kU2,
+  kF4E2M1FN,
+  kF6E2M3FN,
+  kF6E3M2FN,
+  kF8E3M4,
+  kF8E4M3,
+  kF8E4M3B11FNUZ,
+  kF8E4M3FN,
+  kF8E4M3FNUZ,
+  kF8E5M2,
+  kF8E5M2FNUZ,
+  kF8E8M0FNU,
+};
+inline constexpr int kNumPacked = 17;
 
 struct LoopTable {
   const char* name;

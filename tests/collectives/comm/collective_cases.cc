@@ -14,14 +14,32 @@ namespace {
 // Small integers, exact in every type; differs by rank and place.
 int value_of(int rank, int64_t i) { return static_cast<int>((rank * 3 + i * 5 + 1) % 4); }
 
+// As integers of fewer bits than a byte hold it.
+double wrapped(Element element, double value) {
+  const auto bits = static_cast<int64_t>(value);
+  switch (element) {
+    case Element::kS2:
+      return static_cast<double>(((bits & 3) ^ 2) - 2);
+    case Element::kU2:
+      return static_cast<double>(bits & 3);
+    case Element::kS4:
+      return static_cast<double>(((bits & 15) ^ 8) - 8);
+    case Element::kU4:
+      return static_cast<double>(bits & 15);
+    default:
+      return value;
+  }
+}
+
 void store(Element element, void* base, int64_t i, double value) {
   switch (element) {
     case Element::kBool:
       static_cast<uint8_t*>(base)[i] = value != 0;
       return;
+    case Element::kS2:
     case Element::kS4:
     case Element::kS8:
-      static_cast<int8_t*>(base)[i] = static_cast<int8_t>(value);
+      static_cast<int8_t*>(base)[i] = static_cast<int8_t>(wrapped(element, value));
       return;
     case Element::kS16:
       static_cast<int16_t*>(base)[i] = static_cast<int16_t>(value);
@@ -32,9 +50,10 @@ void store(Element element, void* base, int64_t i, double value) {
     case Element::kS64:
       static_cast<int64_t*>(base)[i] = static_cast<int64_t>(value);
       return;
+    case Element::kU2:
     case Element::kU4:
     case Element::kU8:
-      static_cast<uint8_t*>(base)[i] = static_cast<uint8_t>(value);
+      static_cast<uint8_t*>(base)[i] = static_cast<uint8_t>(wrapped(element, value));
       return;
     case Element::kU16:
       static_cast<uint16_t*>(base)[i] = static_cast<uint16_t>(value);
@@ -45,12 +64,12 @@ void store(Element element, void* base, int64_t i, double value) {
     case Element::kU64:
       static_cast<uint64_t*>(base)[i] = static_cast<uint64_t>(value);
       return;
-    case Element::kF8E4M3FN:
-      static_cast<uint8_t*>(base)[i] = float_to_f8e4m3fn(static_cast<float>(value));
-      return;
-    case Element::kF8E5M2:
-      static_cast<uint8_t*>(base)[i] = float_to_f8e5m2(static_cast<float>(value));
-      return;
+#define SPMD_STORE(Type, name)                                                   \
+  case Element::k##Type:                                                         \
+    static_cast<uint8_t*>(base)[i] = float_to_##name(static_cast<float>(value)); \
+    return;
+      SPMD_BYTE_FLOATS(SPMD_STORE)
+#undef SPMD_STORE
     case Element::kF16:
       static_cast<uint16_t*>(base)[i] = float_to_f16(static_cast<float>(value));
       return;
@@ -75,10 +94,11 @@ void store(Element element, void* base, int64_t i, double value) {
 }
 
 constexpr Element kElements[] = {
-    Element::kBool, Element::kS4,       Element::kS8,     Element::kS16, Element::kS32,
-    Element::kS64,  Element::kU4,       Element::kU8,     Element::kU16, Element::kU32,
-    Element::kU64,  Element::kF8E4M3FN, Element::kF8E5M2, Element::kF16, Element::kBF16,
-    Element::kF32,  Element::kF64,      Element::kC64,    Element::kC128};
+    Element::kBool, Element::kS4,       Element::kS8,     Element::kS16,       Element::kS32,
+    Element::kS64,  Element::kU4,       Element::kU8,     Element::kU16,       Element::kU32,
+    Element::kU64,  Element::kF8E4M3FN, Element::kF8E5M2, Element::kF16,       Element::kBF16,
+    Element::kF32,  Element::kF64,      Element::kC64,    Element::kC128,      Element::kS2,
+    Element::kU2,   Element::kF8E3M4,   Element::kF8E4M3, Element::kF8E5M2FNUZ};
 constexpr Reduction kReductions[] = {Reduction::kSum, Reduction::kProduct, Reduction::kMin,
                                      Reduction::kMax, Reduction::kAnd,     Reduction::kOr};
 
@@ -174,14 +194,12 @@ class Cases {
 
   double reduced(Element element, Reduction reduction, int64_t i) const {
     const auto value = [&](int member) {
-      const double v = value_of(rank(member), i);
+      const double v = wrapped(element, value_of(rank(member), i));
       return element == Element::kBool ? double(v != 0) : v;
     };
     double result = value(0);
     for (int m = 1; m < g_.size(); ++m) result = combine(reduction, element, result, value(m));
-    if (element == Element::kS4) result = ((int64_t(result) & 15) ^ 8) - 8;
-    if (element == Element::kU4) result = double(int64_t(result) & 15);
-    return result;
+    return wrapped(element, result);
   }
 
   void reduce(int64_t count, Element element, Reduction reduction) {

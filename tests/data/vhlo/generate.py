@@ -26,7 +26,7 @@ jax.config.update("jax_hlo_source_file_canonicalization_regex",
 # One of each container version (0, 1, 3, 4, 6), then those that changed encodings.
 VERSIONS = ["0.9.0", "0.10.0", "0.12.0", "0.14.0", "0.15.0", "1.0.0", "1.10.0", "1.16.0", "1.22.0"]
 # Programs of which one version shows enough.
-NEWEST_ONLY = ["constants", "digits_mlp", "elementwise", "later_operations"]
+NEWEST_ONLY = ["constants", "digits_mlp", "elementwise", "later_operations", "linalg"]
 
 def symbolic_layer(x, w):
   """Reshapes, reductions, and a size as a number."""

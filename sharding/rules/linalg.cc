@@ -1,0 +1,36 @@
+#include "sharding/rules/rules.h"
+
+namespace spmd::rules {
+namespace {
+
+// Ties dimension `dim` of all tensors.
+void tie(const Function& fn, const Op& op, FactorRule& rule, int64_t dim) {
+  const int factor = rule.add_factor(fn.type(op.operands[0]).dim(dim));
+  for (TensorFactors& tensor : rule.operands) put(tensor, dim, factor);
+  put(rule.results[0], dim, factor);
+}
+
+}  // namespace
+
+// Batch dimensions pass through, and the columns (or rows) of right-hand sides; each transform and
+// matrix is whole.
+FactorRule linalg(const Function& fn, const Op& op) {
+  FactorRule rule = empty_rule(fn, op);
+  const int64_t rank = fn.type(op.operands[0]).rank();
+  const int64_t batch =
+      op.code == OpCode::kFft ? rank - static_cast<int64_t>(op.as<FftAttrs>().length.size())
+                              : rank - 2;
+  for (int64_t d = 0; d < batch; ++d) tie(fn, op, rule, d);
+  if (op.code == OpCode::kTriangularSolve) {
+    const int64_t free = op.as<TriangularSolveAttrs>().left_side ? rank - 1 : rank - 2;
+    const int factor = rule.add_factor(fn.type(op.operands[1]).dim(free));
+    put(rule.operands[1], free, factor);
+    put(rule.results[0], free, factor);
+    rule.linear_operands = {1};
+  }
+  if (op.code == OpCode::kFft) rule.linear_operands = {0};
+  replicate_rest(fn, op, rule);
+  return rule;
+}
+
+}  // namespace spmd::rules
