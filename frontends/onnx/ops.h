@@ -34,6 +34,7 @@ std::span<const OpHandler> indexing_ops();
 std::span<const OpHandler> linalg_ops();
 std::span<const OpHandler> loss_ops();
 std::span<const OpHandler> microsoft_attention_ops();
+std::span<const OpHandler> microsoft_group_query_ops();
 std::span<const OpHandler> microsoft_ops();
 std::span<const OpHandler> microsoft_quantization_ops();
 std::span<const OpHandler> normalization_ops();

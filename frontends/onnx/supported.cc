@@ -30,6 +30,7 @@ const Table& table() {
                                  loss_ops(),
                                  microsoft_ops(),
                                  microsoft_attention_ops(),
+                                 microsoft_group_query_ops(),
                                  microsoft_quantization_ops(),
                                  normalization_ops(),
                                  optimizer_ops(),

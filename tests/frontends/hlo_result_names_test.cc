@@ -3,7 +3,7 @@
 
 #include "tests/frontends/hlo_text.h"
 
-namespace spmd {
+namespace spmd::hlo_result_names_test {
 namespace {
 
 constexpr const char* kScalar = " shape { element_type: F32 } ";
@@ -62,4 +62,4 @@ TEST(HloResultNames, OfStateAreThoseOfTheArguments) {
 }
 
 }  // namespace
-}  // namespace spmd
+}  // namespace spmd::hlo_result_names_test

@@ -11,7 +11,7 @@
 #include "tests/differential/random.h"
 #include "tests/support/error_of.h"
 
-namespace spmd {
+namespace spmd::vhlo_sizes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,7 +113,7 @@ TEST(VhloSizes, OfDamagedFilesAreReadOrRefused) {
         damaged[static_cast<size_t>(random.pick(0, static_cast<int64_t>(whole.size()) - 1))] =
             static_cast<char>(random.pick(0, 255));
       }
-      for (const std::string& unused : {"b", "n", "t"}) {
+      for (const std::string unused : {"b", "n", "t"}) {
         ImportOptions some = dims;
         some.dims.erase(unused);
         try {
@@ -150,4 +150,4 @@ TEST(VhloSizes, OfTextsAreTheirValues) {
 }
 
 }  // namespace
-}  // namespace spmd
+}  // namespace spmd::vhlo_sizes_test

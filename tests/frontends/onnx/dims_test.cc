@@ -5,7 +5,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/onnx_model.h"
 
-namespace spmd {
+namespace spmd::onnx_dims_test {
 namespace {
 
 using testing::numbers;
@@ -133,4 +133,4 @@ TEST(OnnxDims, OfSequencesAndOptionalsAreTheirLengths) {
 }
 
 }  // namespace
-}  // namespace spmd
+}  // namespace spmd::onnx_dims_test

@@ -8,7 +8,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/onnx_model.h"
 
-namespace spmd {
+namespace spmd::onnx_external_data_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -153,4 +153,4 @@ TEST_F(OnnxExternalData, SizesThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace spmd
+}  // namespace spmd::onnx_external_data_test

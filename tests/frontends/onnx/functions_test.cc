@@ -4,7 +4,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/onnx_model.h"
 
-namespace spmd {
+namespace spmd::onnx_functions_test {
 namespace {
 
 using testing::integer_attribute;
@@ -183,4 +183,4 @@ TEST(OnnxFunctions, OutputsThatNothingDefinesAreAnError) {
 }
 
 }  // namespace
-}  // namespace spmd
+}  // namespace spmd::onnx_functions_test

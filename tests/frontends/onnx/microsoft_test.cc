@@ -5,7 +5,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/onnx_model.h"
 
-namespace spmd {
+namespace spmd::onnx_microsoft_test {
 namespace {
 
 using testing::integer_attribute;
@@ -154,4 +154,4 @@ TEST(OnnxMicrosoft, FusedGemmKnowsActivationsByName) {
 }
 
 }  // namespace
-}  // namespace spmd
+}  // namespace spmd::onnx_microsoft_test

@@ -5,7 +5,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/onnx_model.h"
 
-namespace spmd {
+namespace spmd::onnx_shardings_test {
 namespace {
 
 using testing::onnx_node;
@@ -183,4 +183,4 @@ TEST(OnnxShardings, CutAFusedDimensionIntoBlocksOnly) {
 }
 
 }  // namespace
-}  // namespace spmd
+}  // namespace spmd::onnx_shardings_test
