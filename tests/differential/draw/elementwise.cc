@@ -199,8 +199,8 @@ ValueId OpDrawer::real_function(ValueId x) {
   if (function.shift >= 0) x = positive(x, function.shift);
   if (setting_.has(Circumstance::kUnreduced) && type(x).rank() > 0 && random_.chance(50)) {
     const ValueId least = scalar(type(x).dtype, function.shift >= 0 ? function.shift : -bound(x));
-    x = remember(b_->reduce(cut(x), least, some_dims(type(x).rank(), 1), OpCode::kMaximum),
-                 bound(x));
+    const Dims dims = dims_of_partial(type(x).rank());
+    x = remember(b_->reduce(cut(x, dims), least, dims, OpCode::kMaximum), bound(x));
   }
   const double limit = function.limit > 0 ? function.limit : std::max(1.0, bound(x));
   return known(b_->value(function.code, {x}), limit);
