@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/describe.h"
+#include "ir/reducer_region.h"
 #include "sharding/drop_placements.h"
 #include "sharding/propagation/propagation.h"
 
@@ -71,14 +72,6 @@ void reserve_unreduced_axes(Module& module, PassContext& context) {
   });
 }
 
-// Reducers and comparators work on scalars, which nothing places.
-bool is_in_reducer(const Function& fn, OpId id) {
-  const OpId parent = fn.block(fn.op(id).block).parent;
-  if (parent == OpId::kNone) return false;
-  const OpCode code = fn.op(parent).code;
-  return family_of(code) != OpFamily::kControlFlow && code != OpCode::kManualComputation;
-}
-
 // "argument x, through stablehlo.add at model.py:3"
 std::string describe_origin(const Function& fn, const ShardingOrigin& origin) {
   if (origin.annotation.empty()) return "";
@@ -98,7 +91,7 @@ std::vector<PlacedValue> list_placements(const Module& module, const ShardingOri
     add(name_of_argument(main, i), main.arguments()[i]);
   }
   walk(main, [&](OpId id) {
-    if (is_in_reducer(main, id)) return;
+    if (is_reducer_region(main, main.op(id).block)) return;  // scalars, which nothing places
     for (ValueId result : main.op(id).results) {
       if (!is_free_source(main, result)) add(place_of(main.op(id)), result);
     }

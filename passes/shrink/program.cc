@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
+#include "ir/reducer_region.h"
 #include "passes/inline_calls.h"
 #include "passes/shrink/edits.h"
 
@@ -45,18 +46,11 @@ bool return_value(Module& module, ValueId value) {
 }
 
 // Reducers and comparators stay as they are.
-bool is_scalar_region(const Function& fn, BlockId block) {
-  const OpId parent = fn.block(block).parent;
-  if (parent == OpId::kNone) return false;
-  const OpCode code = fn.op(parent).code;
-  return family_of(code) != OpFamily::kControlFlow && code != OpCode::kManualComputation;
-}
-
 std::vector<OpId> removable_ops(const Function& fn) {
   std::vector<OpId> ops;
   walk(fn, [&](OpId id) {
     const Op& op = fn.op(id);
-    if (op.code != OpCode::kReturn && !is_scalar_region(fn, op.block)) ops.push_back(id);
+    if (op.code != OpCode::kReturn && !is_reducer_region(fn, op.block)) ops.push_back(id);
   });
   return ops;
 }
@@ -207,7 +201,7 @@ std::vector<Edit> bypass_edits(const Module& module) {
   const Function& fn = module.main();
   for (OpId id : removable_ops(fn)) {
     const Op& op = fn.op(id);
-    const bool nested = !op.regions.empty() && !is_scalar_region(fn, op.regions[0]);
+    const bool nested = !op.regions.empty() && !is_reducer_region(fn, op.regions[0]);
     for (size_t region = 0; nested && region < op.regions.size(); ++region) {
       edits.push_back([=](Module& m) { return inline_region(m, id, region); });
     }

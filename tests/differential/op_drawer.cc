@@ -173,7 +173,7 @@ OpDrawer::Facts OpDrawer::facts_of_operands(ValueId value) const {
 
 ValueId OpDrawer::any() {
   if (setting_.has(Circumstance::kUnreduced) && depth_ == 0 && random_.chance(40)) {
-    const ValueId reduced = reduce(cut(latest_or_any()));
+    const ValueId reduced = partial(latest_or_any());
     if (reduced != ValueId::kNone) return reduced;
   }
   return latest_or_any();
@@ -278,8 +278,9 @@ std::vector<int64_t> OpDrawer::some_dims(int64_t rank, int64_t at_least) {
 
 // ---- shardings
 
-// The value, cut over some axis along every dimension that can be: reductions of it are partial.
-ValueId OpDrawer::cut(ValueId value) {
+// The value, cut over some axis along every dimension that can be, these dimensions first:
+// reductions of it are partial.
+ValueId OpDrawer::cut(ValueId value, const Dims& first) {
   Sharding wish = Sharding::replicate(type(value).rank());
   AxisList axes;
   for (int axis = 0; axis < setting_.mesh.num_axes(); ++axis) axes.push_back({axis, 1, 0});
@@ -290,8 +291,14 @@ ValueId OpDrawer::cut(ValueId value) {
     });
   }
   random_.shuffle(axes);
+  std::stable_partition(axes.begin(), axes.end(), [&](const AxisRef& axis) {
+    return setting_.mesh.axis_size(axis.axis) > 1;
+  });
   Dims order = some_dims(type(value).rank(), type(value).rank());
   random_.shuffle(order);
+  std::stable_partition(order.begin(), order.end(), [&](int64_t dim) {
+    return std::find(first.begin(), first.end(), dim) != first.end();
+  });
   for (size_t i = 0; i < order.size() && i < axes.size(); ++i) {
     wish.dims[static_cast<size_t>(order[i])].axes = {axes[i]};
   }

@@ -43,7 +43,7 @@ class OpDrawer {
   void annotate(ValueId value);
   ValueId constrained(ValueId value);
   Sharding sharding(int64_t rank, bool may_be_unreduced = false);
-  ValueId cut(ValueId value);
+  ValueId cut(ValueId value, const Dims& first = {});
   const std::vector<ValueId>& values() const { return pool_; }
   Builder& builder() { return *b_; }
 
@@ -95,6 +95,9 @@ class OpDrawer {
   ValueId iota(ValueId x);
 
   ValueId reduce(ValueId x);
+  ValueId reduce_over(ValueId x, const Dims& dims);
+  ValueId partial(ValueId x);
+  Dims dims_of_partial(int64_t rank);
   ValueId reduce_pair(ValueId x);
   ValueId reduce_several(ValueId x);
   ValueId dot(ValueId x);

@@ -112,6 +112,36 @@ TEST(RoundingAllowances, GrowWithTheConditionOfTheProgram) {
   EXPECT_GT(cancelling, 100 * plain);
 }
 
+// Two equal sums cancel exactly, whatever their terms; summed in another order one of them need
+// not.
+TEST(RoundingAllowances, KnowWhatCancelsOnlyInOneOrder) {
+  const double cancelled = allowance(program({"tensor<64xf32>"}, R"(
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+    %1 = stablehlo.reduce(%x0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+    %2 = stablehlo.subtract %0, %1 : tensor<f32>
+    return %2 : tensor<f32>)"));
+  EXPECT_GT(cancelled, 1e-7);
+  EXPECT_LT(cancelled, 1e-2);
+}
+
+// One after the other, equal terms are rounded in the same direction each time.
+TEST(RoundingAllowances, GrowWithTheTermsOfASum) {
+  const Module module = program({"tensor<f32>"}, R"(
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %x0, dims = [] : (tensor<f32>) -> tensor<240xf32>
+    %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<240xf32>, tensor<f32>) -> tensor<f32>
+    return %1 : tensor<f32>)");
+  for (float term : {-0.88195950F, 1.1F, 0.3F, 1.9F}) {
+    float sum = 0;
+    for (int i = 0; i < 240; ++i) sum += term;
+    const std::vector<Literal> inputs = {Literal::splat({DType::kF32, {}}, term)};
+    const double allowed = rounding_allowances(module, inputs, evaluate(module, inputs), 3)[0];
+    EXPECT_GT(allowed, std::abs(240 * static_cast<double>(term) - sum)) << term;
+    EXPECT_LT(allowed, 1e-4 * std::abs(sum)) << term;
+  }
+}
+
 TEST(RoundingAllowances, KnowTheCoarsestType) {
   const double coarse = allowance(program({"tensor<64xf32>"}, R"(
     %0 = stablehlo.convert %x0 : (tensor<64xf32>) -> tensor<64xbf16>

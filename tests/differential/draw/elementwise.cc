@@ -176,9 +176,6 @@ const std::vector<RealFunction>& functions() {
   return kFunctions;
 }
 
-// Where rounding leaves something next to 0 instead of 0, these are far from their value at 0.
-bool is_steep_at_zero(OpCode code) { return code == OpCode::kSqrt || code == OpCode::kCbrt; }
-
 }  // namespace
 
 // A multiple of x that is no larger than `largest`.
@@ -199,12 +196,11 @@ ValueId OpDrawer::real_function(ValueId x) {
   if (setting_.whole || !is_float(type(x).dtype)) return ValueId::kNone;
   const RealFunction function = random_.of(functions());
   x = scaled(x, std::min(function.largest, high_end(type(x).dtype)));
-  const double shift = rough(x) && is_steep_at_zero(function.code) ? 0.5 : function.shift;
-  if (shift >= 0) x = positive(x, shift);
+  if (function.shift >= 0) x = positive(x, function.shift);
   if (setting_.has(Circumstance::kUnreduced) && type(x).rank() > 0 && random_.chance(50)) {
-    const ValueId least = scalar(type(x).dtype, shift >= 0 ? shift : -bound(x));
-    x = remember(b_->reduce(cut(x), least, some_dims(type(x).rank(), 1), OpCode::kMaximum),
-                 bound(x));
+    const ValueId least = scalar(type(x).dtype, function.shift >= 0 ? function.shift : -bound(x));
+    const Dims dims = dims_of_partial(type(x).rank());
+    x = remember(b_->reduce(cut(x, dims), least, dims, OpCode::kMaximum), bound(x));
   }
   const double limit = function.limit > 0 ? function.limit : std::max(1.0, bound(x));
   return known(b_->value(function.code, {x}), limit);

@@ -50,9 +50,27 @@ double OpDrawer::reduced_bound(OpCode reducer, double values, double init, doubl
 }
 
 ValueId OpDrawer::reduce(ValueId x) {
+  return type(x).rank() == 0 ? ValueId::kNone : reduce_over(x, some_dims(type(x).rank(), 1));
+}
+
+// Some dimensions, and seldom all.
+Dims OpDrawer::dims_of_partial(int64_t rank) {
+  Dims dims = some_dims(rank, 1);
+  if (rank > 1 && static_cast<int64_t>(dims.size()) == rank && random_.chance(80)) {
+    dims.erase(dims.begin() + random_.below(rank));
+  }
+  return dims;
+}
+
+// A reduction over dimensions that are cut.
+ValueId OpDrawer::partial(ValueId x) {
   if (type(x).rank() == 0) return ValueId::kNone;
+  const Dims dims = dims_of_partial(type(x).rank());
+  return reduce_over(cut(x, dims), dims);
+}
+
+ValueId OpDrawer::reduce_over(ValueId x, const Dims& dims) {
   const DType dtype = type(x).dtype;
-  const Dims dims = some_dims(type(x).rank(), 1);
   const OpCode code = reducer(dtype);
   const ValueId init = initial(code, dtype);
   double count = 1;
