@@ -121,7 +121,7 @@ void look_at_manual(const Op& op, const Mesh& mesh, Facts& facts) {
 void Coverage::add(const std::string& pass, const Module& module) {
   if (pass == "inline_calls") count_unreduced_constraints(module.main());
   const bool asked = pass == "propagate_shardings";
-  if (!asked && pass != "hoist_reshards") return;
+  if (!asked && pass != "chain_reshards") return;  // the last that moves or adds ops
   walk(module.main(), [&](OpId id) { count(module, id, asked ? Moment::kAsked : Moment::kDone); });
 }
 
