@@ -1,15 +1,17 @@
 // Reduce windows and select-and-scatters along a sharded dimension: halos.
 #include <algorithm>
 
+#include "ir/reducer_region.h"
 #include "passes/partition/arithmetic.h"
 #include "passes/partition/exchanged_op.h"
 
 namespace spmd {
 namespace {
 
-// What a reduction is not changed by: the identity of a known reducer, else what it starts with.
-Filler neutral(const Function& fn, BlockId region, ValueId init) {
-  const std::optional<OpCode> reducer = reducer_of(fn, region);
+// What result `i` of a reduction is not changed by: the identity of a known reducer, else what it
+// starts with.
+Filler neutral(const Function& fn, BlockId region, size_t i, ValueId init) {
+  const std::optional<OpCode> reducer = component_reducer(fn, region, i);
   if (!reducer || !reduction_kind(*reducer)) return {init, std::nullopt};
   return {ValueId::kNone, reducer_identity(*reducer, fn.type(init).dtype)};
 }
@@ -28,7 +30,7 @@ WindowPlan reduce_window_plan(const ExchangedFactor& factor) {
       window, results, factor.site.block(op.results[0], static_cast<int64_t>(dim)), factor.ranks);
   const size_t count = op.results.size();
   for (size_t i = 0; i < count; ++i) {
-    const Filler filler = neutral(factor.site.fn, op.regions[0], op.operands[count + i]);
+    const Filler filler = neutral(factor.site.fn, op.regions[0], i, op.operands[count + i]);
     plan.needs.push_back(window_need(factor, i, plan.window, filler));
   }
   return plan;
@@ -67,7 +69,8 @@ ScatterWindows scatter_windows(const ExchangedFactor& factor) {
   operand.rows = std::max((source.rows - 1) * stride + size,
                           *std::max_element(plan.skip.begin(), plan.skip.end()) + block);
   plan.needs.push_back(window_need(factor, 0, operand, std::nullopt));
-  plan.needs.push_back(window_need(factor, 1, source, neutral(fn, op.regions[1], op.operands[2])));
+  plan.needs.push_back(
+      window_need(factor, 1, source, neutral(fn, op.regions[1], 0, op.operands[2])));
   return plan;
 }
 

@@ -94,5 +94,30 @@ TEST(PartitionRegressions, ConvolutionWithUnevenGroups) {
   })");
 }
 
+// Rows beyond the operand count for nothing in any component of a reducer of pairs, whatever the
+// reduction starts with.
+TEST(PartitionRegressions, WindowsOfPairsThatDoNotStartWithTheIdentity) {
+  expect_same_meaning("\"x\"=2", R"((
+      %a: tensor<13x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<13x1xi32>,
+      %c: tensor<f32>, %d: tensor<i32>) -> tensor<4x1xf32> {
+    %0:2 = "stablehlo.reduce_window"(%a, %b, %c, %d) <{padding = dense<[[-1, 2], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 8, 1>, window_strides = array<i64: 2, 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<i32>, %u: tensor<f32>, %v: tensor<i32>):
+      %s = stablehlo.add %x, %u : tensor<f32>
+      %t = stablehlo.add %y, %v : tensor<i32>
+      stablehlo.return %s, %t : tensor<f32>, tensor<i32>
+    }) : (tensor<13x1xf32>, tensor<13x1xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x1xf32>, tensor<4x1xi32>)
+    return %0#0 : tensor<4x1xf32>
+  })");
+}
+
+TEST(PartitionRegressions, ComplexProductsAreNotContracted) {
+  expect_same_meaning("\"x\"=1", R"((%a: tensor<2x9xf32>) -> tensor<2x9xf32> {
+    %0 = stablehlo.complex %a, %a : tensor<2x9xcomplex<f32>>
+    %1 = stablehlo.multiply %0, %0 : tensor<2x9xcomplex<f32>>
+    %2 = stablehlo.real %1 : (tensor<2x9xcomplex<f32>>) -> tensor<2x9xf32>
+    return %2 : tensor<2x9xf32>
+  })");
+}
+
 }  // namespace
 }  // namespace spmd::testing

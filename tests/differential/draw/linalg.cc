@@ -115,7 +115,12 @@ ValueId OpDrawer::propagation_barrier(ValueId x) {
 
 ValueId OpDrawer::sharding_group(ValueId x) {
   if (manual_ != nullptr) return ValueId::kNone;
-  const int64_t group = groups_++;
+  // Groups are the module's, not a function's.
+  int64_t group = groups_++;
+  for (const auto& fn : module_.functions()) {
+    if (fn.get() == &fn_) break;
+    group += 1000;
+  }
   ValueId other = any();
   for (int attempt = 0; attempt < 5 && type(other).rank() != type(x).rank(); ++attempt) {
     other = any();
