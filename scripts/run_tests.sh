@@ -13,7 +13,8 @@ results=$PWD/$dir/test_results.xml
 
 . scripts/env.sh
 # Tests run beside each other on the same cores: ranks must not spin, nor be pinned to the same
-# core, and one test must not take every core for itself.
+# core, and one test must not take every core for itself. (nproc heeds OMP_NUM_THREADS.)
+cores=$(nproc)
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
 export PRTE_MCA_hwloc_default_binding_policy=none
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
@@ -21,7 +22,7 @@ export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp:history_size=4"
 export UBSAN_OPTIONS="print_stacktrace=1"
 
 rm -f "$results"
-ctest --test-dir "$dir" --parallel "${JOBS:-$(nproc)}" --output-on-failure --no-tests=error \
+ctest --test-dir "$dir" --parallel "${JOBS:-$cores}" --output-on-failure --no-tests=error \
       --output-junit "$results" "$@"
 status=$?
 
