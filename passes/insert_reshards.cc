@@ -59,7 +59,7 @@ class ReshardInserter {
   void cut_behind_gather(OpId id, const FactorRule& rule, const FactorAssignment& assignment);
   void report_gathers(const Op& op, const FactorRule& rule, const FactorAssignment& assignment);
   const Version* find_version(ValueId value, const Placement& target) const;
-  void require(OpId id, size_t operand, const Placement& target);
+  void require(OpId id, size_t operand, Placement target);
   void deliver(OpId id, size_t result, Placement natural);
   ValueId reshard(Builder& builder, ValueId value, const Placement& target);
   bool encloses(BlockId outer, BlockId inner) const;
@@ -161,7 +161,8 @@ ValueId ReshardInserter::reshard(Builder& builder, ValueId value, const Placemen
   return result;
 }
 
-void ReshardInserter::require(OpId id, size_t operand, const Placement& target) {
+// `target` is a copy: placements move when a reshard is made.
+void ReshardInserter::require(OpId id, size_t operand, Placement target) {
   const ValueId value = fn_.op(id).operands[operand];
   if (placement(value) == target) return;
   std::vector<Version>& versions = versions_[value];

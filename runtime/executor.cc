@@ -154,6 +154,7 @@ void Executor::set_argument_local(int index, std::span<const std::byte> local) {
   const plan::Argument& argument = plan_.arguments(index);
   SPMD_CHECK(static_cast<int64_t>(local.size()) == local_bytes(argument.placement()),
              "{} bytes for argument {}", local.size(), index);
+  if (local.empty()) return;
   std::memcpy(buffers_[static_cast<size_t>(argument.buffer())], local.data(), local.size());
 }
 

@@ -206,10 +206,12 @@ std::span<const std::byte> Tensors::external_bytes(const TensorProto& proto,
   }
   const MappedData& file = map_external(location, proto, place);
   if (offset > file.size() || expected > file.size() - offset) {
-    throw UserError(place,
-                    fmt::format("tensor {} is bytes {} to {} of {}, which has {}", proto.name(),
-                                offset, offset + expected, file.path(), file.size()),
-                    "copy or export the file again");
+    throw UserError(
+        place,
+        fmt::format("tensor {} is bytes {} to {} of {}, which has {}", proto.name(), offset,
+                    static_cast<uint64_t>(offset) + static_cast<uint64_t>(expected), file.path(),
+                    file.size()),
+        "copy or export the file again");
   }
   return {file.data() + offset, static_cast<size_t>(expected)};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #if SPMD_HAVE_OPENBLAS
@@ -99,15 +100,25 @@ class LoopGemm : public Gemm {
  private:
   static constexpr int64_t kBlock = 64;
 
+  // Integers wrap.
+  static void add_product(T& sum, T a, T b) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      using Wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+      sum = static_cast<T>(static_cast<Wide>(sum) + static_cast<Wide>(a) * static_cast<Wide>(b));
+    } else {
+      sum += a * b;
+    }
+  }
+
   void row(const T* a, const T* b, T* c, int64_t n) const {
     T sums[kBlock] = {};
     for (int64_t k = 0; k < p_.k; ++k) {
       const T factor = a[k * p_.lhs_k];
       const T* line = b + k * p_.rhs_k;
       if (p_.rhs_n == 1) {
-        for (int64_t j = 0; j < n; ++j) sums[j] += factor * line[j];
+        for (int64_t j = 0; j < n; ++j) add_product(sums[j], factor, line[j]);
       } else {
-        for (int64_t j = 0; j < n; ++j) sums[j] += factor * line[j * p_.rhs_n];
+        for (int64_t j = 0; j < n; ++j) add_product(sums[j], factor, line[j * p_.rhs_n]);
       }
     }
     for (int64_t j = 0; j < n; ++j) c[j * p_.out_n] = sums[j];
