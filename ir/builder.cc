@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/reducer_region.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -100,14 +101,9 @@ std::optional<OpCode> reducer_of(const Function& fn, BlockId region) {
   const Block& block = fn.block(region);
   if (block.args.size() != 2) return std::nullopt;
   const Op& last = fn.op(block.last);
-  if (last.operands.size() != 1) return std::nullopt;
-  const Op* op = fn.def(last.operands[0]);
-  if (op == nullptr || op->operands.size() != 2 || !is_commutative(op->code)) return std::nullopt;
-  if (fn.op(block.first).next != block.last) return std::nullopt;
-  const bool straight = op->operands[0] == block.args[0] && op->operands[1] == block.args[1];
-  const bool swapped = op->operands[1] == block.args[0] && op->operands[0] == block.args[1];
-  if (!straight && !swapped) return std::nullopt;
-  return op->code;
+  const bool one_op = block.first != block.last && fn.op(block.first).next == block.last;
+  if (last.operands.size() != 1 || !one_op) return std::nullopt;
+  return component_reducer(fn, region, 0);
 }
 
 namespace {

@@ -24,8 +24,8 @@ std::vector<ParameterSharding> place_program(Module& module, const Mesh& mesh,
 // "place: text [pass]"
 std::string to_string(const Remark& remark);
 
-// passes/compile.h, and every step has a kernel (UserError otherwise), with a progress bar on a terminal and, if `verbose`, the passes' times and the
-// remarks on standard output.
+// passes/compile.h, and every step has a kernel (UserError otherwise), with a progress bar on a
+// terminal and, if `verbose`, the passes' times and the remarks on standard output.
 CompileResult compile_program(Module module, Terminal terminal, bool verbose,
                               const CompileOptions& options = {});
 

@@ -72,8 +72,7 @@ void ExpectedValues::bind_state(const plan::Plan& plan) {
     throw UserError(
         fmt::format("{}: tensor {}", path_, tensors_[tensor]),
         fmt::format("is {}; {} of the program is {}", describe(value.dtype, value.shape),
-                    names[i].empty() ? fmt::format("argument {}", state[i]) : names[i],
-                    describe(placement.dtype(), shape)),
+                    plan::argument_name(plan, state[i]), describe(placement.dtype(), shape)),
         "give a tensor of that type and shape, or leave it out");
   }
   const auto unused = std::find(used.begin(), used.end(), false);

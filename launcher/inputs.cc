@@ -13,14 +13,9 @@ namespace {
 
 constexpr size_t kListed = 8;
 
-std::string argument_name(const plan::Plan& plan, int index) {
-  const std::string& name = plan.arguments(index).name();
-  return name.empty() ? fmt::format("argument {}", index) : name;
-}
-
 std::string argument_text(const plan::Plan& plan, int index) {
   const plan::Placement& placement = plan.arguments(index).placement();
-  return fmt::format("{} {}", argument_name(plan, index),
+  return fmt::format("{} {}", plan::argument_name(plan, index),
                      describe(placement.dtype(), plan::dims_of(placement.global_shape())));
 }
 
@@ -164,7 +159,7 @@ void Inputs::note_binding(const std::string& path, const NameBinding& binding,
   for (int i : binding.guessed) {
     const auto at = static_cast<size_t>(i);
     pairs.push_back(fmt::format("{} is {}", tensors[static_cast<size_t>(binding.tensors[at])],
-                                argument_name(plan_, arguments[at])));
+                                plan::argument_name(plan_, arguments[at])));
   }
   notes_.push_back(
       fmt::format("{}: bound by position, as the program does not name them: {}; text exported "

@@ -39,10 +39,9 @@ void TrainingLoop::check_all_bound() const {
     if (bound.count(a)) continue;
     const plan::Argument& argument = plan.arguments(a);
     if (++count <= 8)
-      missing += fmt::format(
-          "\n  {} {}", argument.name().empty() ? fmt::format("argument {}", a) : argument.name(),
-          describe(argument.placement().dtype(),
-                   plan::dims_of(argument.placement().global_shape())));
+      missing += fmt::format("\n  {} {}", plan::argument_name(plan, a),
+                             describe(argument.placement().dtype(),
+                                      plan::dims_of(argument.placement().global_shape())));
   }
   if (count == 0) return;
   if (count > 8) missing += fmt::format("\n  and {} more", count - 8);
@@ -80,8 +79,7 @@ void TrainingLoop::check_batch(const BatchValue& batch) const {
   if (!fits)
     throw UserError(batch.source,
                     fmt::format("is {}; a batch of {} is {}", describe(batch.values.dtype, shape),
-                                argument.name().empty() ? fmt::format("argument {}", batch.argument)
-                                                        : argument.name(),
+                                plan::argument_name(executor_.plan(), batch.argument),
                                 describe(argument.placement().dtype(), wanted)),
                     "expected one more leading dimension: the batches, one per step");
   if (shape[0] == 0)

@@ -52,7 +52,9 @@ inline Wide rsqrt(Wide z) { return 1.0 / std::sqrt(z); }
 
 inline Wide cbrt(Wide z) {
   if (z == 0.0) return z;
-  return std::polar(std::cbrt(std::abs(z)), std::arg(z) / 3);
+  // Not std::polar, which requires a length that is not NaN.
+  const double length = std::cbrt(std::abs(z)), angle = std::arg(z) / 3;
+  return {length * std::cos(angle), length * std::sin(angle)};
 }
 
 inline Wide sign(Wide z) {
@@ -84,8 +86,7 @@ inline Wide minimum(Wide a, Wide b) { return less(a, b) ? a : b; }
 inline Wide unit_root(int64_t k, int64_t n) {
   const int64_t quarter = 4 * k / n;  // n is far below 2^60
   const int64_t rest = 4 * k - quarter * n;
-  const double angle =
-      std::numbers::pi / 2 * (static_cast<double>(rest) / static_cast<double>(n));
+  const double angle = std::numbers::pi / 2 * (static_cast<double>(rest) / static_cast<double>(n));
   const double c = std::cos(angle), s = std::sin(angle);
   switch (quarter) {
     case 0:

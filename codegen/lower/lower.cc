@@ -1,4 +1,5 @@
 #include "codegen/lower/lower.h"
+
 #include "support/error.h"
 
 namespace spmd::codegen {

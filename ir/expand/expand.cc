@@ -1,7 +1,7 @@
 #include "ir/expand.h"
 
-#include "support/check_results.h"
 #include "ir/expand/expansion.h"
+#include "support/check_results.h"
 #include "support/error.h"
 
 namespace spmd {

@@ -29,8 +29,8 @@ SPMD_ENUM_NAMES(Precision, {Precision::kDefault, "DEFAULT"}, {Precision::kHigh, 
                 {Precision::kHighest, "HIGHEST"});
 SPMD_ENUM_NAMES(RngAlgorithm, {RngAlgorithm::kDefault, "DEFAULT"},
                 {RngAlgorithm::kThreeFry, "THREE_FRY"}, {RngAlgorithm::kPhilox, "PHILOX"});
-SPMD_ENUM_NAMES(FftKind, {FftKind::kFft, "FFT"}, {FftKind::kIfft, "IFFT"},
-                {FftKind::kRfft, "RFFT"}, {FftKind::kIrfft, "IRFFT"});
+SPMD_ENUM_NAMES(FftKind, {FftKind::kFft, "FFT"}, {FftKind::kIfft, "IFFT"}, {FftKind::kRfft, "RFFT"},
+                {FftKind::kIrfft, "IRFFT"});
 SPMD_ENUM_NAMES(TransposeKind, {TransposeKind::kNone, "NO_TRANSPOSE"},
                 {TransposeKind::kTranspose, "TRANSPOSE"}, {TransposeKind::kAdjoint, "ADJOINT"});
 SPMD_ENUM_NAMES(RngDistribution, {RngDistribution::kUniform, "UNIFORM"},

@@ -16,7 +16,8 @@ void describe(CLI::App& app, OptOptions& options) {
   app.add_option("--stop-after", options.run.stop_after, "last pass to run");
   app.add_option("--skip", options.run.skip, "passes not to run (a,b,c)")->delimiter(',');
   app.add_option("--mesh", options.mesh, "sizes of the mesh axes: data=2,model=4");
-  app.add_option("--set-dim", options.dims, "size of a dimension that the program leaves open: batch=8")
+  app.add_option("--set-dim", options.dims,
+                 "size of a dimension that the program leaves open: batch=8")
       ->allow_extra_args(false);
   app.add_option("--set-input", options.inputs,
                  "value of an ONNX model's input that decides shapes: shape=[2,3]")

@@ -33,8 +33,8 @@ bool is_line_op(const Function& fn, const Op& op, int64_t dim);
 class LineReader {
  public:
   // `through(result, operand)`: whether rows of the operand of a line op may stand for those of its
-  // result; asked of every op but the outermost. Without it values are taken as they are, also those
-  // that are one scalar.
+  // result; asked of every op but the outermost. Without it values are taken as they are, also
+  // those that are one scalar.
   LineReader(const Function& fn, int64_t dim, std::function<bool(ValueId, ValueId)> through)
       : fn_(fn), dim_(dim), through_(std::move(through)) {}
 

@@ -14,8 +14,8 @@ void add_elementwise_patterns(PatternSet& patterns);
 void add_shape_patterns(PatternSet& patterns);
 // Sums of disjoint pads (gradients of slices) become concatenations.
 void add_pad_patterns(PatternSet& patterns);
-// Reductions over no dimensions, or over dimensions of size 1; of elements that are converted first,
-// where the reducer works in a wider type.
+// Reductions over no dimensions, or over dimensions of size 1; of elements that are converted
+// first, where the reducer works in a wider type.
 void add_reduction_patterns(PatternSet& patterns);
 // Bits of four-bit elements, by way of bytes.
 void add_four_bit_patterns(PatternSet& patterns);

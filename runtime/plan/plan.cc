@@ -71,6 +71,11 @@ std::string_view kind_name(Collective::Kind kind) {
   }
 }
 
+std::string argument_name(const Plan& plan, int index) {
+  const std::string& name = plan.arguments(index).name();
+  return name.empty() ? fmt::format("argument {}", index) : name;
+}
+
 std::string_view kind_name(const Step& step) {
   switch (step.kind_case()) {
     case Step::kElementwise:

@@ -39,6 +39,9 @@ inline std::vector<int64_t> dims_of(const google::protobuf::RepeatedField<int64_
   return {field.begin(), field.end()};
 }
 
+// As the program names it, else by its number: "argument 3".
+std::string argument_name(const Plan& plan, int index);
+
 // "dot", "all_reduce", ...: the kind of a step in words.
 std::string_view kind_name(const Step& step);
 std::string_view kind_name(Collective::Kind kind);

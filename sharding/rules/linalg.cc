@@ -17,9 +17,9 @@ void tie(const Function& fn, const Op& op, FactorRule& rule, int64_t dim) {
 FactorRule linalg(const Function& fn, const Op& op) {
   FactorRule rule = empty_rule(fn, op);
   const int64_t rank = fn.type(op.operands[0]).rank();
-  const int64_t batch =
-      op.code == OpCode::kFft ? rank - static_cast<int64_t>(op.as<FftAttrs>().length.size())
-                              : rank - 2;
+  const int64_t batch = op.code == OpCode::kFft
+                            ? rank - static_cast<int64_t>(op.as<FftAttrs>().length.size())
+                            : rank - 2;
   for (int64_t d = 0; d < batch; ++d) tie(fn, op, rule, d);
   if (op.code == OpCode::kTriangularSolve) {
     const int64_t free = op.as<TriangularSolveAttrs>().left_side ? rank - 1 : rank - 2;

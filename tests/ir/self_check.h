@@ -1,8 +1,8 @@
 // Programs that check themselves, as StableHLO's test suite writes them.
 #pragma once
 
-#include "support/check_results.h"
 #include "ir/evaluator.h"
+#include "support/check_results.h"
 #include "tests/ir/text_testing.h"
 
 namespace spmd::testing {

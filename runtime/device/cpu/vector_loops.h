@@ -10,7 +10,8 @@
 namespace spmd::cpu {
 
 // The types in which elements are computed. Floats of 16 bits and fewer are computed as kF32 and
-// rounded after each operation; integers of 2 and 4 bits as 8-bit ones, wrapped after each operation.
+// rounded after each operation; integers of 2 and 4 bits as 8-bit ones, wrapped after each
+// operation.
 enum class Lane : uint8_t {
   kBool,  // one byte, 0 or 1
   kS8,
