@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/evaluator.h"
 #include "launcher/local_run.h"
 #include "passes/equivalence/compare.h"
@@ -53,11 +55,20 @@ class StageCheck {
     if (options_.tolerance) {
       for (const Literal& result : expected_) {
         const double largest = largest_finite(result);
-        allowances_.push_back(*options_.tolerance * (largest > 0 ? largest : 1));
+        allowances_.push_back({*options_.tolerance * (largest > 0 ? largest : 1), {}});
       }
     } else {
       allowances_ = rounding_allowances(module_, inputs_, expected_, options_.seed);
+      count_undecided();
     }
+  }
+
+  void count_undecided() {
+    int64_t elements = 0;
+    for (const Allowance& allowance : allowances_) {
+      elements += std::count(allowance.undecided.begin(), allowance.undecided.end(), true);
+    }
+    if (elements > 0 && options_.on_undecided) options_.on_undecided(elements);
   }
 
   CompileResult compile_program() {
@@ -95,7 +106,7 @@ class StageCheck {
   const StageOptions& options_;
   std::string stage_;
   std::vector<Literal> inputs_, expected_;
-  std::vector<double> allowances_;
+  std::vector<Allowance> allowances_;
 };
 
 }  // namespace

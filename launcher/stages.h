@@ -32,6 +32,9 @@ struct StageOptions {
   std::optional<double> tolerance;
   CostModel cost;        // that the compiler decides with
   bool evaluate = true;  // false: only compile, for what fails there
+  // Told, once the program was evaluated, how many elements of its results will be compared with
+  // nothing: rounding decides whether they are finite.
+  std::function<void(int64_t elements)> on_undecided;
   // Called with the name of each stage before it.
   std::function<void(const std::string& stage)> on_stage;
   // Sees the module after each pass that went well.

@@ -9,10 +9,19 @@
 #   SOAK_LOG=FILE         where the output is kept; build/soak/<first seed>.log otherwise
 #   JOBS=2                processes
 #
+# All processes share one table of what was covered. Tables of several runs, on several machines say,
+# are added up by  scripts/soak.sh merge LOG...
+#
 # Ctrl-C ends it in order: failures are shrunk, each to a test to be pasted into
 # tests/differential/regressions_test.cc, after the table of what was covered. The exit code is 0
 # when nothing failed.
 set -uo pipefail
+
+if [[ ${1:-} == merge ]]; then
+  shift
+  awk -f "$(dirname "$0")/merge_coverage.awk" "$@"
+  exit
+fi
 cd "$(dirname "$0")/.." || exit
 
 preset=${1:-release}

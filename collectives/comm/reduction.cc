@@ -73,13 +73,17 @@ template <typename T>
 constexpr bool kIsComplex =
     std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
-// NaN wins, as in stablehlo.minimum and maximum. Complex numbers compare lexicographically.
+// As stablehlo.minimum and maximum, which are those of IEEE 754-2019 (9.6): NaN wins, and -0 is less
+// than +0. Complex numbers compare lexicographically.
 struct Min {
   template <typename T>
   static T combine(T a, T b) {
     if constexpr (kIsComplex<T>) {
       return complex_functions::less(a, b) ? a : b;
     } else {
+      if constexpr (std::is_floating_point_v<T>) {
+        if (a == b) return std::signbit(a) ? a : b;
+      }
       return a != a || a < b ? a : b;
     }
   }
@@ -90,6 +94,9 @@ struct Max {
     if constexpr (kIsComplex<T>) {
       return complex_functions::less(a, b) ? b : a;
     } else {
+      if constexpr (std::is_floating_point_v<T>) {
+        if (a == b) return std::signbit(a) ? b : a;
+      }
       return a != a || a > b ? a : b;
     }
   }

@@ -82,7 +82,7 @@ double largest_finite(const Literal& literal) {
 }
 
 std::string first_difference(std::span<const Literal> expected, std::span<const Literal> found,
-                             std::span<const double> allowances) {
+                             std::span<const Allowance> allowances) {
   SPMD_CHECK(expected.size() == found.size());
   std::string difference;
   for (size_t i = 0; i < expected.size() && difference.empty(); ++i) {
@@ -91,12 +91,14 @@ std::string first_difference(std::span<const Literal> expected, std::span<const 
                          to_string(expected[i].type()));
     }
     if (expected[i] == found[i]) continue;
-    const double allowance = allowances.empty() ? 0 : allowances[i];
+    const Allowance allowance = allowances.empty() ? Allowance{} : allowances[i];
     for_each_pair(expected[i], found[i], [&](int64_t element, double a, double b) {
       if (!difference.empty() || a == b || (std::isnan(a) && std::isnan(b))) return;
-      if (std::abs(a - b) <= allowance) return;
+      if (std::abs(a - b) <= allowance.distance || allowance.is_undecided(element)) return;
       difference = fmt::format("result {} element {} is {}, expected {}", i, element, b, a);
-      if (allowance > 0) difference += fmt::format(" within {:.3g}", allowance);
+      if (allowance.distance > 0) {
+        difference += fmt::format(" within {:.3g}", allowance.distance);
+      }
     });
   }
   return difference;

@@ -29,11 +29,21 @@ Difference compare_modules(const Module& before, const Module& after,
 
 Difference compare_results(const std::vector<Literal>& before, const std::vector<Literal>& after);
 
-// Where `found` first is further from `expected` than `allowances` (absolute, one per result; none:
-// not at all): "result 0 element 3 is 5, expected 4". Empty when it is nowhere. NaNs are equal, and
-// so are zeros of either sign.
+// How far a result may be from what is expected.
+struct Allowance {
+  double distance = 0;          // absolute, of each element
+  std::vector<bool> undecided;  // elements that may be anything; empty: none
+
+  bool is_undecided(int64_t element) const {
+    return !undecided.empty() && undecided[static_cast<size_t>(element)];
+  }
+};
+
+// Where `found` first is further from `expected` than `allowances` (one per result; none: not at
+// all): "result 0 element 3 is 5, expected 4". Empty when it is nowhere. NaNs are equal, and so are
+// zeros of either sign.
 std::string first_difference(std::span<const Literal> expected, std::span<const Literal> found,
-                             std::span<const double> allowances = {});
+                             std::span<const Allowance> allowances = {});
 
 // Calls visit(element, a's, b's) for all elements of two tensors of one type; of complex numbers
 // for the real part, then for the imaginary one. Different integers are different numbers, however

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include "ir/evaluator.h"
-#include "passes/equivalence/compare.h"
 #include "passes/equivalence/moved_program.h"
 
 namespace spmd {
@@ -28,23 +26,26 @@ double coarsest_unit(const Module& module) {
   return unit;
 }
 
-double largest_distance(const Literal& a, const Literal& b) {
-  double largest = 0;
-  for_each_pair(a, b, [&](int64_t, double x, double y) {
+// Widens an allowance to what a run of the moved program gave.
+void allow(const Literal& expected, const Literal& found, Allowance& allowance) {
+  for_each_pair(expected, found, [&](int64_t element, double x, double y) {
     if (x == y || (std::isnan(x) && std::isnan(y))) return;
     const double distance = std::abs(x - y);
-    largest = std::isfinite(distance) ? std::max(largest, distance)
-                                      : std::numeric_limits<double>::infinity();
+    if (std::isfinite(distance)) {
+      allowance.distance = std::max(allowance.distance, kMargin * distance);
+      return;
+    }
+    allowance.undecided.resize(static_cast<size_t>(expected.type().num_elements()));
+    allowance.undecided[static_cast<size_t>(element)] = true;
   });
-  return largest;
 }
 
 }  // namespace
 
-std::vector<double> rounding_allowances(const Module& module, std::span<const Literal> arguments,
-                                        std::span<const Literal> expected, uint64_t seed) {
+std::vector<Allowance> rounding_allowances(const Module& module, std::span<const Literal> arguments,
+                                           std::span<const Literal> expected, uint64_t seed) {
   const double unit = coarsest_unit(module);
-  std::vector<double> allowances(expected.size(), 0);
+  std::vector<Allowance> allowances(expected.size());
   std::mt19937_64 random(seed);
   for (int run = 0; run < kRuns; ++run) {
     const Module other = moved_program(module, unit, kUnits, random);
@@ -52,14 +53,12 @@ std::vector<double> rounding_allowances(const Module& module, std::span<const Li
     for (const Literal& argument : arguments)
       inputs.push_back(moved(argument, unit, kUnits, random));
     const std::vector<Literal> found = evaluate(other, inputs);
-    for (size_t i = 0; i < expected.size(); ++i) {
-      allowances[i] = std::max(allowances[i], kMargin * largest_distance(expected[i], found[i]));
-    }
+    for (size_t i = 0; i < expected.size(); ++i) allow(expected[i], found[i], allowances[i]);
   }
   for (size_t i = 0; i < expected.size(); ++i) {
     const DType dtype = expected[i].type().dtype;
     if (!is_float(dtype) && !is_complex(dtype)) continue;
-    allowances[i] += kLeast * unit * largest_finite(expected[i]);
+    allowances[i].distance += kLeast * unit * largest_finite(expected[i]);
   }
   return allowances;
 }

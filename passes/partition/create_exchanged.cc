@@ -107,6 +107,8 @@ LocalResult create_exchanged(LocalOp& local, const ExchangeSite& site,
   if (code == OpCode::kTopK) return create_top_k(local, factors[0]);
   if (code == OpCode::kSelectAndScatter) return create_select_and_scatter(local, factors);
   std::vector<Trim> trims;
+  std::vector<ReducedWindow> reduced;
+  bool marked = false;
   const ExchangedFactor* scan = nullptr;
   for (const ExchangedFactor& factor : factors) {
     const std::optional<int64_t> result_dim = factor.dim_in(local.rule.results[0]);
@@ -120,6 +122,10 @@ LocalResult create_exchanged(LocalOp& local, const ExchangeSite& site,
       WindowPlan plan = window_plan(factor);
       for (const RowNeed& need : plan.needs) replace_operand(local, factor, need);
       set_window(local, factor, plan.window);
+      if (code == OpCode::kReduceWindow) {
+        reduced.push_back({&factor, plan.window});
+        marked = marked || needs_marks(reduced.back());
+      }
       if (!result_dim) continue;
       const int64_t block = local.types[0].dim(*result_dim);
       for (TensorType& type : local.types) type.shape[at(*result_dim)] = plan.window.results;
@@ -127,7 +133,9 @@ LocalResult create_exchanged(LocalOp& local, const ExchangeSite& site,
     }
   }
   if (trims.empty() && is_done(local)) return {{local.operands[0]}, OpId::kNone};
-  LocalResult result = scan != nullptr ? create_scan(local, *scan) : create_local(local);
+  LocalResult result = scan != nullptr ? create_scan(local, *scan)
+                       : marked        ? create_marked_reduce_window(local, reduced)
+                                       : create_local(local);
   for (const Trim& trim : trims) {
     for (ValueId& value : result.values) {
       value = trimmed(local, *trim.factor, value, trim.dim, trim.skip, trim.block);

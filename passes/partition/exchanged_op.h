@@ -101,6 +101,22 @@ WindowPlan shape_window(const ExchangedFactor& factor);
 // Of slices, pads, reduce windows and convolutions.
 WindowPlan window_plan(const ExchangedFactor& factor);
 WindowPlan reduce_window_plan(const ExchangedFactor& factor);
+// An exchanged factor of a reduce window, and the windows along it.
+struct ReducedWindow {
+  const ExchangedFactor* factor;
+  LocalWindow window;
+};
+// Whether windows reach beyond the operand while nothing is known that the reducer is not changed
+// by: rows there are then marked, and counted for nothing, by create_marked_reduce_window().
+bool needs_marks(const ReducedWindow& reduced);
+LocalResult create_marked_reduce_window(LocalOp& local, const std::vector<ReducedWindow>& reduced);
+// Whether the elements of a window of the first operand, of shape `shape` and from row first[r] on
+// along the factor, lie in the operand.
+ValueId inside_operand(LocalOp& local, const ExchangedFactor& factor, const Dims& shape,
+                       const std::vector<int64_t>& first);
+// What a region of scalar code of the op makes of these values.
+std::vector<ValueId> inline_region(const ExchangeSite& site, BlockId region, Builder& inner,
+                                   const std::vector<ValueId>& arguments);
 WindowPlan convolution_plan(const ExchangedFactor& factor);
 // Whether each rank has as many taps of a kernel that is cut along the factor, if it is. Taps that
 // filled the last block would meet rows of the input, and zero times infinity is no zero.

@@ -8,11 +8,11 @@
 namespace spmd {
 namespace {
 
-// What result `i` of a reduction is not changed by: the identity of a known reducer, else what it
-// starts with.
+// What result `i` of a reduction is not changed by: the identity of a known reducer; else what it
+// starts with, in rows that are marked (needs_marks()).
 Filler neutral(const Function& fn, BlockId region, size_t i, ValueId init) {
   const std::optional<OpCode> reducer = component_reducer(fn, region, i);
-  if (!reducer || !reduction_kind(*reducer)) return {init, std::nullopt};
+  if (!reducer) return {init, std::nullopt};
   return {ValueId::kNone, reducer_identity(*reducer, fn.type(init).dtype)};
 }
 
@@ -34,6 +34,99 @@ WindowPlan reduce_window_plan(const ExchangedFactor& factor) {
     plan.needs.push_back(window_need(factor, i, plan.window, filler));
   }
   return plan;
+}
+
+bool needs_marks(const ReducedWindow& reduced) {
+  const ExchangedFactor& factor = *reduced.factor;
+  const Function& fn = factor.site.fn;
+  bool known = true;
+  for (size_t i = 0; i < factor.op.results.size(); ++i) {
+    known = known && component_reducer(fn, factor.op.regions[0], i);
+  }
+  if (known) return false;
+  const int64_t rows = fn.type(factor.op.operands[0]).dim(factor.operand_dim(0));
+  const LocalWindow& window = reduced.window;
+  for (size_t r = 0; r < window.first.size(); ++r) {
+    if (window.count[r] == 0) continue;
+    if (window.first[r] < 0 || window.first[r] + window.count[r] > rows) return true;
+  }
+  return false;
+}
+
+ValueId inside_operand(LocalOp& local, const ExchangedFactor& factor, const Dims& shape,
+                       const std::vector<int64_t>& first) {
+  Builder& b = local.builder;
+  const int64_t dim = factor.operand_dim(0);
+  const std::vector<bool> all(first.size(), true);
+  const ValueId start = rank_scalar(b, factor.axes, local.atoms, first, all);
+  const TensorType line{DType::kS32, {shape[at(dim)]}};
+  const ValueId row = b.binary(OpCode::kAdd, b.iota(line, 0), b.broadcast(start, line.shape, {}));
+  const auto rows = static_cast<double>(factor.site.fn.type(local.op.operands[0]).dim(dim));
+  const ValueId inside =
+      b.binary(OpCode::kAnd, b.compare(CompareDirection::kGe, row, b.splat(line, 0)),
+               b.compare(CompareDirection::kLt, row, b.splat(line, rows)));
+  return b.broadcast(inside, shape, {dim});
+}
+
+std::vector<ValueId> inline_region(const ExchangeSite& site, BlockId region, Builder& inner,
+                                   const std::vector<ValueId>& arguments) {
+  ValueMap values;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    values[site.fn.block(region).args[i]] = arguments[i];
+  }
+  walk(site.fn, region, [&](OpId id) {
+    for (ValueId operand : site.fn.op(id).operands) {
+      const Op* def = site.fn.def(operand);
+      const BlockId home = def != nullptr ? def->block : site.fn.value(operand).block;
+      if (home != region) values.try_emplace(operand, site.local(operand));
+    }
+  });
+  return inline_block(site.fn, region, inner, values);
+}
+
+// The reduction of pairs (mark, values): what is not marked leaves the other as it is.
+LocalResult create_marked_reduce_window(LocalOp& local, const std::vector<ReducedWindow>& reduced) {
+  Builder& b = local.builder;
+  Function& fn = b.function();
+  const ExchangeSite& site = reduced[0].factor->site;
+  const size_t count = local.types.size();
+  const Dims shape = fn.type(local.operands[0]).shape;
+  ValueId mark = ValueId::kNone;
+  for (const ReducedWindow& along : reduced) {
+    const ValueId inside = inside_operand(local, *along.factor, shape, along.window.first);
+    mark = mark == ValueId::kNone ? inside : b.binary(OpCode::kAnd, mark, inside);
+  }
+  std::vector<ValueId> operands = local.operands;
+  operands.push_back(b.scalar(DType::kBool, 1));
+  operands.insert(operands.begin() + static_cast<ptrdiff_t>(count), mark);
+  std::vector<TensorType> types = local.types;
+  types.push_back(types[0].with_dtype(DType::kBool));
+  const OpId op = b.create(OpCode::kReduceWindow, operands, types, local.attrs);
+  const BlockId region = fn.add_region(op);
+  const BlockId source = local.op.regions[0];
+  std::vector<ValueId> args, values;
+  for (size_t side = 0; side < 2; ++side) {
+    for (size_t i = 0; i <= count; ++i) {
+      const TensorType element = i == count
+                                     ? TensorType{DType::kBool, {}}
+                                     : site.fn.type(site.fn.block(source).args[side * count + i]);
+      args.push_back(fn.add_block_argument(region, element));
+      if (i < count) values.push_back(args.back());
+    }
+  }
+  Builder inner(fn, region);
+  const ValueId left = args[count], right = args.back();
+  const ValueId both = inner.binary(OpCode::kAnd, left, right);
+  std::vector<ValueId> returned = inline_region(site, source, inner, values);
+  for (size_t i = 0; i < count; ++i) {
+    const ValueId one = inner.select(left, values[i], values[count + i]);
+    returned[i] = inner.select(both, returned[i], one);
+  }
+  returned.push_back(inner.binary(OpCode::kOr, left, right));
+  inner.return_op(returned);
+  std::vector<ValueId> results = fn.op(op).results;
+  results.pop_back();
+  return {std::move(results), OpId::kNone};
 }
 
 // ---- select and scatter
@@ -112,19 +205,9 @@ class SelectAndScatter {
     const TensorType shape = type(local_.operands[0]).with_dtype(DType::kS32);
     ValueId number = b_.reshape(b_.iota({DType::kS32, {shape.num_elements()}}, 0), shape.shape);
     for (const ExchangedFactor& factor : factors_) {
-      const int64_t dim = factor.operand_dim(0);
       const size_t f = static_cast<size_t>(&factor - factors_.data());
-      const std::vector<int64_t>& first = plans_[f].first;
-      const std::vector<bool> all(first.size(), true);
-      const ValueId start = rank_scalar(b_, factor.axes, local_.atoms, first, all);
-      const TensorType line{DType::kS32, {shape.dim(dim)}};
-      const ValueId row =
-          b_.binary(OpCode::kAdd, b_.iota(line, 0), b_.broadcast(start, line.shape, {}));
-      const auto rows = site_.fn.type(local_.op.operands[0]).dim(dim);
-      const ValueId inside = b_.binary(
-          OpCode::kAnd, b_.compare(CompareDirection::kGe, row, b_.splat(line, 0)),
-          b_.compare(CompareDirection::kLt, row, b_.splat(line, static_cast<double>(rows))));
-      number = b_.select(b_.broadcast(inside, shape.shape, {dim}), number, b_.splat(shape, -1));
+      const ValueId inside = inside_operand(local_, factor, shape.shape, plans_[f].first);
+      number = b_.select(inside, number, b_.splat(shape, -1));
     }
     return number;
   }
@@ -155,16 +238,7 @@ class SelectAndScatter {
   }
 
   ValueId select_by_op(Builder& inner, ValueId a, ValueId b) {
-    const BlockId select = local_.op.regions[0];
-    ValueMap values{{site_.fn.block(select).args[0], a}, {site_.fn.block(select).args[1], b}};
-    walk(site_.fn, select, [&](OpId id) {
-      for (ValueId operand : site_.fn.op(id).operands) {
-        const Op* def = site_.fn.def(operand);
-        const BlockId home = def != nullptr ? def->block : site_.fn.value(operand).block;
-        if (home != select) values.try_emplace(operand, site_.local(operand));
-      }
-    });
-    return inline_block(site_.fn, select, inner, values)[0];
+    return inline_region(site_, local_.op.regions[0], inner, {a, b})[0];
   }
 
   ValueId scattered(ValueId numbers) {

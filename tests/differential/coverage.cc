@@ -32,11 +32,28 @@ bool takes_no_sums(const std::string& op) {
   return kOps.contains(op);
 }
 
-bool is_required(const std::string& op, size_t cell) {
+constexpr const char* kDrawn = "drawn";
+
+bool is_required(const std::string& op, const std::string& kind, size_t cell) {
+  if (kind == kDrawn) return false;
   const auto circumstance = static_cast<Circumstance>(cell);
   if (circumstance == Circumstance::kUnreduced && takes_no_sums(op)) return false;
   return !is_manual_collective(op) || circumstance == Circumstance::kAxisOfOne ||
          circumstance == Circumstance::kOddOrder;
+}
+
+// Why programs are drawn without an op; empty when there is no reason.
+std::string why_never_drawn(OpCode code) {
+  if (family_of(code) == OpFamily::kExpanded) return "readers rewrite it";
+  switch (code) {
+    case OpCode::kAxisIndex:
+    case OpCode::kReshard:
+      return "only passes make it";
+    case OpCode::kCustomCall:
+      return "none computes: readers rewrite those that are known, others are refused";
+    default:
+      return "";
+  }
 }
 
 template <typename F>
@@ -118,6 +135,12 @@ void look_at_manual(const Op& op, const Mesh& mesh, Facts& facts) {
 
 }  // namespace
 
+void Coverage::add_drawn(const Module& program) {
+  for (const auto& fn : program.functions()) {
+    walk(*fn, [&](OpId id) { ++rows_[{std::string(name_of(fn->op(id).code)), kDrawn}].ops; });
+  }
+}
+
 void Coverage::add(const std::string& pass, const Module& module) {
   if (pass == "inline_calls") count_unreduced_constraints(module.main());
   const bool asked = pass == "propagate_shardings";
@@ -190,11 +213,16 @@ void Coverage::merge(const Coverage& other) {
 std::string Coverage::to_table() const {
   std::string text = fmt::format("{:36}{:10}{:>10}", "op", "dimension", "ops");
   for (const char* column : kCircumstanceNames) text += fmt::format("{:>10}", column);
+  std::set<std::string> counted;
   for (const auto& [key, row] : rows_) {
+    if (key.second != kDrawn) counted.insert(key.first);
+  }
+  for (const auto& [key, row] : rows_) {
+    if (key.second == kDrawn && counted.contains(key.first)) continue;
     text += fmt::format("\n{:36}{:10}{:>10}", key.first, key.second, row.ops);
     for (size_t i = 0; i < row.cells.size(); ++i) {
-      text += is_required(key.first, i) ? fmt::format("{:>10}", row.cells[i])
-                                        : fmt::format("{:>10}", "-");
+      text += is_required(key.first, key.second, i) ? fmt::format("{:>10}", row.cells[i])
+                                                    : fmt::format("{:>10}", "-");
     }
   }
   return text + "\n";
@@ -204,7 +232,7 @@ std::vector<std::string> Coverage::reached_less_than(int64_t least) const {
   std::vector<std::string> cells;
   for (const auto& [key, row] : rows_) {
     for (size_t i = 0; i < row.cells.size(); ++i) {
-      if (row.cells[i] >= least || !is_required(key.first, i)) continue;
+      if (row.cells[i] >= least || !is_required(key.first, key.second, i)) continue;
       cells.push_back(
           fmt::format("{} {} {}: {}", key.first, key.second, kCircumstanceNames[i], row.cells[i]));
     }
@@ -226,9 +254,17 @@ std::vector<std::string> Coverage::never_drawn() const {
   std::vector<std::string> missing;
   for (size_t i = 0; i < kNumOpCodes; ++i) {
     const std::string name(name_of(static_cast<OpCode>(i)));
-    if (!drawn.contains(name)) missing.push_back(name);
+    if (drawn.contains(name)) continue;
+    const std::string why = why_never_drawn(static_cast<OpCode>(i));
+    missing.push_back(why.empty() ? name : fmt::format("{} ({})", name, why));
   }
   return missing;
+}
+
+size_t Coverage::num_cells() const {
+  size_t rows = 0;
+  for (const auto& [key, row] : rows_) rows += key.second != kDrawn ? 1 : 0;
+  return rows * kCircumstanceNames.size();
 }
 
 std::string Coverage::to_lines() const {

@@ -28,6 +28,9 @@ namespace spmd::testing {
 // every device makes its part of, as propagation placed them.
 class Coverage {
  public:
+  // Counts the ops of a program as it is drawn. Those that passes rewrite before shardings are
+  // propagated (calls, chlo.square) are only counted so, in a row `drawn` without cells.
+  void add_drawn(const Module& program);
   // Counts a module after a pass, if it is one of those after which ops are counted.
   void add(const std::string& pass, const Module& module);
   void merge(const Coverage& other);
@@ -37,9 +40,9 @@ class Coverage {
   std::vector<std::string> reached_less_than(int64_t least) const;
   // Ops under a circumstance, over all kinds of dimensions.
   int64_t reached(const std::string& op, Circumstance circumstance) const;
-  // Ops that a program can contain and none did.
+  // "stablehlo.sort" for each op that no program contained, with the reason if there is one.
   std::vector<std::string> never_drawn() const;
-  size_t num_cells() const { return rows_.size() * kCircumstanceNames.size(); }
+  size_t num_cells() const;
 
   // A line a row; parse() adds what to_lines() wrote.
   std::string to_lines() const;

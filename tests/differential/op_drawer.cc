@@ -172,7 +172,7 @@ OpDrawer::Facts OpDrawer::facts_of_operands(ValueId value) const {
 // ---- values
 
 ValueId OpDrawer::any() {
-  if (setting_.has(Circumstance::kUnreduced) && depth_ == 0 && random_.chance(40)) {
+  if (setting_.has(Circumstance::kUnreduced) && depth_ == 0 && random_.chance(60)) {
     const ValueId reduced = partial(latest_or_any());
     if (reduced != ValueId::kNone) return reduced;
   }

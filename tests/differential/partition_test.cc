@@ -4,6 +4,8 @@
 // program is printed; SPMD_SOAK_SECONDS, the time after which to stop; SPMD_SOAK_JOBS, processes;
 // SPMD_SOAK_FAILURES, the number of failures after which to stop. With any of them, progress and
 // the coverage are printed.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -63,8 +65,12 @@ TEST(Partition, MeansWhatTheProgramMeans) {
   if (!is_soak()) {
     EXPECT_EQ(causes_reached_less_than(kEnough, result.coverage), Strings{});
   }
-  say(std::to_string(result.programs) + " programs, seeds " + std::to_string(options.seeds.from) +
-      " to " + std::to_string(result.last_seed));
+  say(fmt::format("{} programs, seeds {} to {}, {} failed", result.programs, options.seeds.from,
+                  result.last_seed, result.failures.size()));
+  if (result.undecided > 0) {
+    say(fmt::format("{} elements in {} programs are finite or not as rounding has it: not compared",
+                    result.undecided, result.undecided_programs));
+  }
   for (const SoakFailure& failure : result.failures) {
     const IsolatedOutcome smallest =
         run_isolated([&] { return reproducer(failure.seed); }, kSecondsToShrink);

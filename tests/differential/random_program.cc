@@ -79,18 +79,28 @@ StageOptions random_stages(uint64_t seed) {
   options.exact = setting_of_seed(random).whole;
   options.inputs = options.exact ? InputStyle::kWhole : InputStyle::kReal;
   options.seed = seed;
-  options.cost = cost_model_of(seed);
+  options.cost = cost_model_of(links_of(seed));
   return options;
 }
 
-CostModel cost_model_of(uint64_t seed) {
+Links links_of(uint64_t seed) {
+  if (seed % 2 == 1) return Links::kWithoutLatency;
+  return seed % 4 == 2 ? Links::kSlow : Links::kUsual;
+}
+
+CostModel cost_model_of(Links links) {
   CostModel cost;
-  if (seed % 3 == 1) cost.latency = 0;
-  if (seed % 3 == 2) {
+  if (links == Links::kWithoutLatency) cost.latency = 0;
+  if (links == Links::kSlow) {
     cost.latency = 1e-9;
     cost.bandwidth = 1e6;
   }
   return cost;
+}
+
+std::string name_of(Links links) {
+  constexpr const char* kNames[] = {"kUsual", "kWithoutLatency", "kSlow"};
+  return std::string("Links::") + kNames[static_cast<size_t>(links)];
 }
 
 }  // namespace spmd::testing

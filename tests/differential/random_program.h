@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ir/module.h"
 #include "launcher/stages.h"
@@ -16,8 +17,14 @@ Module random_program(uint64_t seed);
 // real ones; with links of some cost.
 StageOptions random_stages(uint64_t seed);
 
-// Links of several kinds, so that all ways to communicate are the cheapest somewhere: with free
-// latency it is bytes that count, on slow links any work is worth sparing some.
-CostModel cost_model_of(uint64_t seed);
+// Links of several kinds, so that all ways to communicate are the cheapest somewhere. Without
+// latency it is bytes that count: small tensors are exchanged, not gathered. On slow links any work
+// is worth sparing some.
+enum class Links : uint8_t { kUsual, kWithoutLatency, kSlow };
+// Without latency for every other seed, a quarter of them each for the others.
+Links links_of(uint64_t seed);
+CostModel cost_model_of(Links links);
+// "Links::kSlow".
+std::string name_of(Links links);
 
 }  // namespace spmd::testing

@@ -1,5 +1,7 @@
 // Programs on which partitioning was once wrong, as small as they get.
 #include "gtest/gtest.h"
+#include "ir/evaluator.h"
+#include "ir/text.h"
 #include "tests/differential/same_meaning.h"
 
 namespace spmd::testing {
@@ -107,6 +109,49 @@ TEST(PartitionRegressions, WindowsOfPairsThatDoNotStartWithTheIdentity) {
       stablehlo.return %s, %t : tensor<f32>, tensor<i32>
     }) : (tensor<13x1xf32>, tensor<13x1xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x1xf32>, tensor<4x1xi32>)
     return %0#0 : tensor<4x1xf32>
+  })");
+}
+
+// (a, b) and (c, d) make (a + c, b + d + ac): sums, and sums of products of two. What the reduction
+// starts with counts once for each window, not for rows beyond the edge too.
+TEST(PartitionRegressions, WindowsOfPairsByAReducerWithoutAKnownIdentity) {
+  const std::string text = R"(module @test {
+sdy.mesh @mesh = <["x"=2]>
+func.func public @main(
+      %a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %b: tensor<4xf32>,
+      %c: tensor<f32>, %d: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %0:2 = "stablehlo.reduce_window"(%a, %b, %c, %d) <{padding = dense<[[1, 1]]> : tensor<1x2xi64>, window_dimensions = array<i64: 3>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>, %u: tensor<f32>, %v: tensor<f32>):
+      %s = stablehlo.add %x, %u : tensor<f32>
+      %p = stablehlo.multiply %x, %u : tensor<f32>
+      %q = stablehlo.add %y, %v : tensor<f32>
+      %t = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %s, %t : tensor<f32>, tensor<f32>
+    }) : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+    return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+  }
+})";
+  const TensorType row{DType::kF32, {4}}, scalar{DType::kF32, {}};
+  const std::vector<Literal> inputs = {Literal::of<float>(row, {1, 2, 3, 4}),
+                                       Literal::splat(row, 0), Literal::splat(scalar, 10),
+                                       Literal::splat(scalar, 100)};
+  // Of {1, 2}: 10 + 3, and 100 + 10 * 3 + 1 * 2.
+  const std::vector<Literal> results = evaluate(parse_stablehlo(text, "test.mlir"), inputs);
+  EXPECT_EQ(results[0], Literal::of<float>(row, {13, 16, 19, 17}));
+  EXPECT_EQ(results[1], Literal::of<float>(row, {132, 171, 216, 182}));
+  expect_same_meaning(text);
+}
+
+// By exclusive or, of which the identity is known.
+TEST(PartitionRegressions, WindowsOfBitsThatDoNotStartWithTheIdentity) {
+  expect_same_meaning("\"x\"=2", R"((
+      %a: tensor<5xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %b: tensor<i32>) -> tensor<5xi32> {
+    %0 = "stablehlo.reduce_window"(%a, %b) <{padding = dense<[[1, 1]]> : tensor<1x2xi64>, window_dimensions = array<i64: 3>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %s = stablehlo.xor %x, %y : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>
+    return %0 : tensor<5xi32>
   })");
 }
 

@@ -13,7 +13,8 @@ constexpr double kSeconds = 60;  // a check of one program
 std::string test_of(uint64_t seed, const ProgramFailure& failure, const Module& module) {
   std::string text =
       fmt::format("// {}\nTEST(PartitionRegressions, Seed{}) {{\n", failure.failure.stage, seed);
-  text += fmt::format("  expect_same_meaning(R\"(\n{})\");\n}}\n", print_stablehlo(module));
+  text += fmt::format("  expect_same_meaning({}, R\"(\n{})\");\n}}\n", name_of(links_of(seed)),
+                      print_stablehlo(module));
   return text;
 }
 

@@ -67,12 +67,19 @@ void place(const AxisRef& piece, const Setting& setting, Random& random, bool ma
   }
 }
 
+// Unreduced values are rarer than they are drawn: most are reduced before another op sees them.
+Circumstance random_circumstance(Random& random) {
+  const auto count = static_cast<int64_t>(kCircumstanceNames.size());
+  const int64_t drawn = random.below(count + 1);
+  return drawn < count ? static_cast<Circumstance>(drawn) : Circumstance::kUnreduced;
+}
+
 }  // namespace
 
 Setting random_setting(Random& random) {
   Setting setting;
   setting.op = random.below(1 << 20);
-  setting.circumstance = static_cast<Circumstance>(random.below(kCircumstanceNames.size()));
+  setting.circumstance = random_circumstance(random);
   setting.whole = random.chance(75);
   setting.deep = random.chance(4);
   setting.mesh = setting.deep ? Mesh({{"x", 1}}) : random_mesh(setting, random);

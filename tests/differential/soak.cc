@@ -35,7 +35,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// ---- the child: lines "seed N", "fail WHAT" (its line ends written as \1), "row ...", "end"
+// ---- the child: lines "seed N", "undecided ELEMENTS", "fail WHAT" (its line ends written as \1),
+// "row ...", "end"
 
 void say(int out, const std::string& line) {
   const std::string text = line + "\n";
@@ -54,7 +55,12 @@ void say(int out, const std::string& line) {
     try {
       StageOptions options = random_stages(seed);
       options.inspect = [&](const std::string& pass, const Module& m) { coverage.add(pass, m); };
-      failure = check_stages(random_program(seed), options);
+      options.on_undecided = [&](int64_t elements) {
+        say(out, fmt::format("undecided {}", elements));
+      };
+      const Module program = random_program(seed);
+      coverage.add_drawn(program);
+      failure = check_stages(program, options);
     } catch (const std::exception& error) {
       failure = StageFailure{"draw", false, error.what()};
     }
@@ -178,6 +184,9 @@ class Soak {
     if (text.starts_with("seed ")) {
       worker.seed = std::strtoull(line.c_str() + 5, nullptr, 10);
       ++result_.programs;
+    } else if (text.starts_with("undecided ")) {
+      result_.undecided += std::strtoull(line.c_str() + 10, nullptr, 10);
+      ++result_.undecided_programs;
     } else if (text.starts_with("fail ")) {
       std::string what = line.substr(5);
       std::replace(what.begin(), what.end(), '\1', '\n');

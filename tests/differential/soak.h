@@ -28,6 +28,9 @@ struct SoakFailure {
 struct SoakResult {
   uint64_t programs = 0;
   uint64_t last_seed = 0;  // all up to here were checked
+  // Elements of results that were compared with nothing, as rounding decides whether they are
+  // finite, and the programs that have some.
+  uint64_t undecided = 0, undecided_programs = 0;
   std::vector<SoakFailure> failures;
   Coverage coverage;
 };

@@ -15,7 +15,9 @@ namespace {
 const TensorType kPair{DType::kF32, {2}};
 
 std::string difference(const Literal& expected, const Literal& found,
-                       std::vector<double> allowances = {}) {
+                       const std::vector<double>& distances = {}) {
+  std::vector<Allowance> allowances;
+  for (double distance : distances) allowances.push_back({distance, {}});
   return first_difference(std::vector{expected}, std::vector{found}, allowances);
 }
 
@@ -94,7 +96,7 @@ TEST(RandomInputs, KeepWhatTheirStylePromises) {
 
 double allowance(const Module& module) {
   const std::vector<Literal> inputs = random_inputs(module, 3, InputStyle::kReal);
-  return rounding_allowances(module, inputs, evaluate(module, inputs), 3)[0];
+  return rounding_allowances(module, inputs, evaluate(module, inputs), 3)[0].distance;
 }
 
 TEST(RoundingAllowances, GrowWithTheConditionOfTheProgram) {
@@ -136,10 +138,34 @@ TEST(RoundingAllowances, GrowWithTheTermsOfASum) {
     float sum = 0;
     for (int i = 0; i < 240; ++i) sum += term;
     const std::vector<Literal> inputs = {Literal::splat({DType::kF32, {}}, term)};
-    const double allowed = rounding_allowances(module, inputs, evaluate(module, inputs), 3)[0];
+    const double allowed =
+        rounding_allowances(module, inputs, evaluate(module, inputs), 3)[0].distance;
     EXPECT_GT(allowed, std::abs(240 * static_cast<double>(term) - sum)) << term;
     EXPECT_LT(allowed, 1e-4 * std::abs(sum)) << term;
   }
+}
+
+// exp(88.72284) is just above the largest float32: moved a little, it is finite. Its neighbours are
+// as certain as without it.
+TEST(RoundingAllowances, LeaveUndecidedOnlyWhatMayOverflow) {
+  const Module module = program({"tensor<3xf32>"}, R"(
+    %0 = stablehlo.exponential %x0 : tensor<3xf32>
+    return %0 : tensor<3xf32>)");
+  const std::vector<Literal> inputs = {Literal::of<float>({DType::kF32, {3}}, {1, 88.72284f, 2})};
+  const std::vector<Literal> expected = evaluate(module, inputs);
+  const std::vector<Allowance> allowances = rounding_allowances(module, inputs, expected, 3);
+  EXPECT_EQ(allowances[0].undecided, (std::vector<bool>{false, true, false}));
+  EXPECT_LT(allowances[0].distance, 1e-4);
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto found = [&](float first, float second) {
+    const Literal literal = Literal::of<float>({DType::kF32, {3}}, {first, second, 7.389056f});
+    return first_difference(expected, std::vector{literal}, allowances);
+  };
+  EXPECT_EQ(found(2.7182818f, inf), "");
+  EXPECT_EQ(found(2.7182818f, 3.4e38f), "");
+  EXPECT_NE(found(2.72f, inf), "");
+  EXPECT_NE(found(inf, inf), "");
+  EXPECT_NE(found(std::nanf(""), inf), "");
 }
 
 TEST(RoundingAllowances, KnowTheCoarsestType) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -128,6 +129,36 @@ TEST(VectorLoops, IntegersDivideAndShiftAsXlaDoes) {
   EXPECT_EQ(one(TileOp::kPower, 3, 4), 81);
   EXPECT_EQ(one(TileOp::kPower, 2, -1), 0);
   EXPECT_EQ(one(TileOp::kAdd, INT32_MAX, 1), INT32_MIN);
+}
+
+// IEEE 754-2019, 9.6: -0 is less than +0, and NaN is what becomes of it and a number.
+template <typename T>
+void expect_ordered_extrema(Lane lane) {
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  const std::vector<T> order = {-inf, -1, -T(0), T(0), 1, inf};
+  const auto apply = [&](TileOp op, T a, T b) {
+    T out = 7;
+    const void* args[] = {&a, &b};
+    loops().find(op, lane)(&out, args, 1, 0);
+    return out;
+  };
+  const auto same = [](T a, T b) { return a == b && std::signbit(a) == std::signbit(b); };
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (size_t j = 0; j < order.size(); ++j) {
+      const T a = order[i], b = order[j];
+      EXPECT_TRUE(same(apply(TileOp::kMaximum, a, b), order[std::max(i, j)])) << a << " " << b;
+      EXPECT_TRUE(same(apply(TileOp::kMinimum, a, b), order[std::min(i, j)])) << a << " " << b;
+    }
+    for (TileOp op : {TileOp::kMaximum, TileOp::kMinimum}) {
+      EXPECT_TRUE(std::isnan(apply(op, order[i], nan)));
+      EXPECT_TRUE(std::isnan(apply(op, nan, order[i])));
+    }
+  }
+}
+
+TEST(VectorLoops, ExtremaOrderZeros) {
+  expect_ordered_extrema<float>(Lane::kF32);
+  expect_ordered_extrema<double>(Lane::kF64);
 }
 
 TEST(VectorLoops, FloatsBecomeTheNearestInteger) {

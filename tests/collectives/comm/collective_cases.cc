@@ -138,6 +138,7 @@ class Cases {
     for (Element element : kElements)
       for (Reduction reduction : kReductions)
         if (is_defined(reduction, element)) reduce(7, element, reduction);
+    for (Element element : {Element::kBF16, Element::kF32, Element::kF64}) order_zeros(element);
     c_.barrier(g_, "test");
     return wrong_;
   }
@@ -224,6 +225,22 @@ class Cases {
       store(element, expected.data(), i, reduced(element, reduction, g_.index() * count + i));
     c_.reduce_scatter(g_, blocks.data(), mine.data(), count, element, reduction, "test");
     compare(mine, expected, "reduce_scatter " + what);
+  }
+
+  // -0 is less than +0, whichever rank has it.
+  void order_zeros(Element element) {
+    const int64_t n = g_.size();
+    Bytes in = make(element, n), least = in, greatest = in;
+    for (int64_t i = 0; i < n; ++i) {
+      store(element, in.data(), i, i == g_.index() ? -0.0 : 0.0);
+      store(element, least.data(), i, -0.0);
+      store(element, greatest.data(), i, n == 1 ? -0.0 : 0.0);
+    }
+    Bytes out = make(element, n);
+    c_.all_reduce(g_, in.data(), out.data(), n, element, Reduction::kMin, "test");
+    compare(out, least, "all_reduce of zeros by minimum");
+    c_.all_reduce(g_, in.data(), out.data(), n, element, Reduction::kMax, "test");
+    compare(out, greatest, "all_reduce of zeros by maximum");
   }
 
   Communicator& c_;
