@@ -54,9 +54,9 @@ struct RowNeed {
   RowExchange exchange;
 };
 
-// `count` leading rows matter of windows of `window` rows from `start`, both per rank.
+// `count` leading rows matter of windows of `window` rows from `start` on.
 RowNeed row_need(const ExchangedFactor& factor, size_t operand, Line line, int64_t window,
-                 std::vector<int64_t> start, std::vector<int64_t> count);
+                 RankFunction start, RankFunction count);
 // The windows of an operand; rows outside of it are `filler`, if that is given.
 RowNeed window_need(const ExchangedFactor& factor, size_t operand, const LocalWindow& window,
                     const std::optional<Filler>& filler);
@@ -108,9 +108,8 @@ bool cuts_kernel_evenly(const ExchangedFactor& factor);
 
 struct ScatterWindows {
   std::vector<RowNeed> needs;  // of the operand and of the source
-  std::vector<int64_t> first,
-      skip;             // per rank, the first row of the operand, and rows before its block
-  bool padded = false;  // some window reaches beyond the operand
+  RankFunction first, skip;    // the first row of the operand, and rows before its block
+  bool padded = false;         // some window reaches beyond the operand
 };
 ScatterWindows scatter_windows(const ExchangedFactor& factor);
 LocalResult create_select_and_scatter(LocalOp& local, const std::vector<ExchangedFactor>& factors);

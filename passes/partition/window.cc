@@ -52,22 +52,29 @@ ScatterWindows scatter_windows(const ExchangedFactor& factor) {
 
   ScatterWindows plan;
   plan.padded = low > 0 || (windows - 1) * stride - low + size > rows;
+  // The first window that meets row r * block, or else the last that starts before it.
+  const auto first = [&](int64_t r) {
+    return std::min(-floor_div(-(r * block + low - size + 1), stride),
+                    floor_div(r * block + low, stride));
+  };
+  const auto more = [&](int64_t r) {
+    return floor_div((r + 1) * block - 1 + low, stride) - first(r);
+  };
+  const auto on_ranks = [&](auto&& f) {
+    // Where blocks are a number of strides, all are alike.
+    std::optional<std::vector<int64_t>> bends;
+    if (block % stride == 0) bends.emplace();
+    return RankFunction::of(factor.ranks, bends, f);
+  };
   LocalWindow source, operand;
-  for (int64_t r = 0; r < factor.ranks; ++r) {
-    // The first window that meets row r * block, or else the last that starts before it.
-    const int64_t first = std::min(-floor_div(-(r * block + low - size + 1), stride),
-                                   floor_div(r * block + low, stride));
-    const int64_t last = floor_div((r + 1) * block - 1 + low, stride);
-    source.first.push_back(first);
-    source.count.push_back(std::max<int64_t>(0, last - first + 1));
-    operand.first.push_back(first * stride - low);
-    operand.count.push_back((last - first) * stride + size);
-    plan.first.push_back(operand.first.back());
-    plan.skip.push_back(r * block - operand.first.back());
-  }
-  source.rows = *std::max_element(source.count.begin(), source.count.end());
-  operand.rows = std::max((source.rows - 1) * stride + size,
-                          *std::max_element(plan.skip.begin(), plan.skip.end()) + block);
+  source.first = on_ranks(first);
+  source.count = on_ranks([&](int64_t r) { return std::max<int64_t>(0, more(r) + 1); });
+  operand.first = source.first.mapped(stride, -low);
+  operand.count = on_ranks([&](int64_t r) { return more(r) * stride + size; });
+  plan.first = operand.first;
+  plan.skip = on_ranks([&](int64_t r) { return r * block - (first(r) * stride - low); });
+  source.rows = source.count.max();
+  operand.rows = std::max((source.rows - 1) * stride + size, plan.skip.max() + block);
   plan.needs.push_back(window_need(factor, 0, operand, std::nullopt));
   plan.needs.push_back(
       window_need(factor, 1, source, neutral(fn, op.regions[1], 0, op.operands[2])));
@@ -114,9 +121,7 @@ class SelectAndScatter {
     for (const ExchangedFactor& factor : factors_) {
       const int64_t dim = factor.operand_dim(0);
       const size_t f = static_cast<size_t>(&factor - factors_.data());
-      const std::vector<int64_t>& first = plans_[f].first;
-      const std::vector<bool> all(first.size(), true);
-      const ValueId start = rank_scalar(b_, factor.axes, local_.atoms, first, all);
+      const ValueId start = rank_scalar(b_, factor.axes, local_.atoms, plans_[f].first);
       const TensorType line{DType::kS32, {shape.dim(dim)}};
       const ValueId row =
           b_.binary(OpCode::kAdd, b_.iota(line, 0), b_.broadcast(start, line.shape, {}));
@@ -187,9 +192,8 @@ class SelectAndScatter {
     for (size_t d = 0; d < block.shape.size(); ++d) operands.push_back(b_.scalar(DType::kS32, 0));
     for (const ExchangedFactor& factor : factors_) {
       const size_t f = static_cast<size_t>(&factor - factors_.data());
-      const std::vector<bool> all(plans_[f].skip.size(), true);
       operands[1 + at(factor.operand_dim(0))] =
-          rank_scalar(b_, factor.axes, local_.atoms, plans_[f].skip, all);
+          rank_scalar(b_, factor.axes, local_.atoms, plans_[f].skip);
     }
     return b_.value(OpCode::kDynamicSlice, std::move(operands), DynamicSliceAttrs{block.shape});
   }
