@@ -11,6 +11,7 @@
 
 #include "ir/literal.h"
 #include "sharding/spec/sharding.h"
+#include "support/rank_pairs.h"
 
 namespace spmd {
 
@@ -250,7 +251,7 @@ struct AllToAllAttrs {
 // group. A member that receives nothing gets zeros.
 struct CollectivePermuteAttrs {
   AxisList axes;
-  std::vector<std::pair<int64_t, int64_t>> source_target_pairs;
+  RankPairs source_target_pairs;
   bool operator==(const CollectivePermuteAttrs&) const = default;
 };
 

@@ -163,10 +163,9 @@ class CollectiveKernel : public cpu::Kernel {
       members = group_of(rank, axes_of(collective.axes()), mesh);
     }
     group_ = &communicator_.group({members.begin(), members.end()});
-    for (const Collective::Pair& pair : collective.pairs()) {
-      if (pair.target() == group_->index()) source_ = static_cast<int>(pair.source());
-      if (pair.source() == group_->index()) target_ = static_cast<int>(pair.target());
-    }
+    const RankPairs pairs = *plan::pairs_of(collective);
+    if (const auto source = pairs.source_of(group_->index())) source_ = static_cast<int>(*source);
+    if (const auto target = pairs.target_of(group_->index())) target_ = static_cast<int>(*target);
   }
 
   void make_bundles(const Collective& collective, const plan::Plan& plan) {

@@ -39,10 +39,13 @@ void describe(plan::Collective& step, const Function& fn, const Op& op) {
       const auto& attrs = op.as<CollectivePermuteAttrs>();
       step.set_kind(plan::Collective::PERMUTE);
       *step.mutable_axes() = to_plan(attrs.axes);
-      for (const auto& [source, target] : attrs.source_target_pairs) {
-        plan::Collective::Pair* pair = step.add_pairs();
-        pair->set_source(source);
-        pair->set_target(target);
+      for (const RankPairs::Run& run : attrs.source_target_pairs.runs()) {
+        plan::Collective::Pairs* pairs = step.add_pairs();
+        pairs->set_source(run.source);
+        pairs->set_target(run.target);
+        pairs->set_count(run.count);
+        pairs->set_source_step(run.source_step);
+        pairs->set_target_step(run.target_step);
       }
       return;
     }

@@ -6,10 +6,11 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "collectives/planning/cost_model.h"
+#include "collectives/planning/rank_function.h"
+#include "support/rank_pairs.h"
 
 namespace spmd {
 
@@ -30,10 +31,10 @@ struct RowExchange {
   int64_t ranks = 1;
   std::vector<LineSegment> line;  // one after the other, from row 0 on
   std::vector<LineTensor> tensors;
-  int64_t window = 1;          // rows that each rank gets
-  std::vector<int64_t> start;  // per rank, the row of the line that its window starts with
-  std::vector<int64_t> count;  // per rank, the leading rows of its window that matter; of these,
-                               // rows outside the line do not
+  int64_t window = 1;  // rows that each rank gets
+  RankFunction start;  // on all ranks: the row of the line that the window starts with
+  RankFunction count;  // on all ranks: the leading rows of the window that matter; of these, rows
+                       // outside the line do not
 };
 
 // One contribution to the windows: a buffer of rows that each rank fills from what it holds, and
@@ -41,13 +42,15 @@ struct RowExchange {
 struct ExchangePart {
   enum class Kind : uint8_t { kOwn, kReceived, kFill };
   Kind kind = Kind::kOwn;
-  int source = 0;    // tensor or filler
-  int64_t rows = 0;  // of the buffer
-  std::vector<int64_t>
-      from;                 // per rank, the first row of what it holds that it puts there; -1: any
-  std::vector<int64_t> at;  // per rank, the row of its window that the buffer starts on; may be < 0
-  std::vector<int64_t> begin, end;  // per rank, rows of the window that it decides; equal: none
-  std::vector<std::pair<int64_t, int64_t>> pairs;  // of the permute: (sender, target)
+  int source = 0;     // tensor or filler
+  int64_t rows = 0;   // of the buffer
+  RankFunction from;  // on senders: the first row of what they hold that they put there
+  RankFunction at;    // on targets: the row of the window that the buffer starts on; may be < 0
+  RankFunction begin, end;  // on targets: rows of the window that it decides
+  RankPairs pairs;          // of the permute: (sender, target)
+
+  // Whether it decides any of the rows [first_row, end_row) on any of the ranks.
+  bool meets(int64_t first_rank, int64_t ranks, int64_t first_row, int64_t end_row) const;
 };
 
 struct ExchangePlan {
@@ -59,7 +62,9 @@ struct ExchangePlan {
 };
 
 // Few permutes of few rows: pieces of like length travel together, at most one to and from a rank.
-// nullopt when that takes more than `max_permutes`. Linear in ranks, segments and pieces.
+// nullopt when that takes more than `max_permutes`. Linear in segments and in runs of ranks that
+// are served alike: of an exchange between neighbours there are a few, however many ranks; where
+// windows and blocks have sizes without a common measure, as many as ranks.
 std::optional<ExchangePlan> plan_exchange(const RowExchange& exchange,
                                           int64_t max_permutes = INT64_MAX);
 

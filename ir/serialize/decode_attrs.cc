@@ -127,9 +127,11 @@ CustomCallAttrs custom_call(const ir::CustomCall& from) {
 CollectivePermuteAttrs permute(const DecodeContext& context, const ir::CollectivePermute& from) {
   CollectivePermuteAttrs attrs;
   attrs.axes = decode(context, from.axes());
-  if (from.sources_size() != from.targets_size()) context.fail("sources without targets");
-  for (int i = 0; i < from.sources_size(); ++i) {
-    attrs.source_target_pairs.emplace_back(from.sources(i), from.targets(i));
+  for (const ir::CollectivePermute::Run& run : from.runs()) {
+    const RankPairs::Run pairs{run.source(), run.target(), run.count(), run.source_step(),
+                               run.target_step()};
+    if (!pairs.is_sound()) context.fail("a run of pairs that is empty or beyond 2^31 ranks");
+    attrs.source_target_pairs.append(pairs);
   }
   return attrs;
 }

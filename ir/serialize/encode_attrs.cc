@@ -184,9 +184,13 @@ struct Encoder {
   void operator()(const CollectivePermuteAttrs& a) const {
     ir::CollectivePermute& permute = *to.mutable_collective_permute();
     serialize_internal::encode(a.axes, *permute.mutable_axes());
-    for (const auto& [source, target] : a.source_target_pairs) {
-      permute.add_sources(source);
-      permute.add_targets(target);
+    for (const RankPairs::Run& run : a.source_target_pairs.runs()) {
+      ir::CollectivePermute::Run& to_run = *permute.add_runs();
+      to_run.set_source(run.source);
+      to_run.set_target(run.target);
+      to_run.set_count(run.count);
+      to_run.set_source_step(run.source_step);
+      to_run.set_target_step(run.target_step);
     }
   }
   void operator()(const AxisIndexAttrs& a) const {

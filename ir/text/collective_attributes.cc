@@ -140,11 +140,11 @@ std::vector<std::vector<int64_t>> to_devices(const std::vector<std::vector<int64
   return groups;
 }
 
-using Pairs = std::vector<std::pair<int64_t, int64_t>>;
-Pairs to_device_pairs(const Pairs& pairs, Numbers numbers, int64_t replicas, int64_t partitions) {
+RankPairs to_device_pairs(const RankPairs& pairs, Numbers numbers, int64_t replicas,
+                          int64_t partitions) {
   std::vector<std::vector<int64_t>> lists;
   for (const auto& [source, target] : pairs) lists.push_back({source, target});
-  Pairs result;
+  RankPairs result;
   for (const auto& pair : to_devices(lists, numbers, replicas, partitions)) {
     result.emplace_back(pair[0], pair[1]);
   }

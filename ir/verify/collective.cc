@@ -114,21 +114,17 @@ void verify_collective_permute(const OpView& v) {
   const Mesh& mesh = v.module.mesh;
   check_axes(attrs.axes, mesh, v.place());
   const int64_t members = attrs.axes.empty() ? mesh.num_devices() : axes_size(attrs.axes, mesh);
-  std::vector<int64_t> sources, targets;
-  for (const auto& [source, target] : attrs.source_target_pairs) {
-    require_device(v, source, members);
-    require_device(v, target, members);
-    sources.push_back(source);
-    targets.push_back(target);
+  for (const RankPairs::Run& run : attrs.source_target_pairs.runs()) {
+    for (const auto& [source, target] : {run.pair(0), run.last()}) {
+      require_device(v, source, members);
+      require_device(v, target, members);
+    }
   }
-  const auto require_once = [&](std::vector<int64_t>& devices, const char* what) {
-    if (!std::is_sorted(devices.begin(), devices.end())) std::sort(devices.begin(), devices.end());
-    const auto twice = std::adjacent_find(devices.begin(), devices.end());
-    if (twice != devices.end())
-      v.fail(fmt::format("device {} {} twice, expected once", *twice, what));
+  const auto require_once = [&](std::optional<int64_t> twice, const char* what) {
+    if (twice) v.fail(fmt::format("device {} {} twice, expected once", *twice, what));
   };
-  require_once(sources, "sends");
-  require_once(targets, "receives");
+  require_once(attrs.source_target_pairs.repeated_source(), "sends");
+  require_once(attrs.source_target_pairs.repeated_target(), "receives");
   require_results(v, [](TensorType&) {});
 }
 

@@ -10,15 +10,14 @@ namespace {
 
 // Rows [skip[r], skip[r] + block) of a result.
 ValueId trimmed(LocalOp& local, const ExchangedFactor& factor, ValueId value, int64_t dim,
-                const std::vector<int64_t>& skip, int64_t block) {
+                const RankFunction& skip, int64_t block) {
   Builder& b = local.builder;
   Dims sizes = b.function().type(value).shape;
   if (sizes[at(dim)] == block) return value;
   sizes[at(dim)] = block;
-  const std::vector<bool> all(skip.size(), true);
   std::vector<ValueId> operands = {value};
   for (size_t d = 0; d < sizes.size(); ++d) {
-    operands.push_back(d == at(dim) ? rank_scalar(b, factor.axes, local.atoms, skip, all)
+    operands.push_back(d == at(dim) ? rank_scalar(b, factor.axes, local.atoms, skip)
                                     : b.scalar(DType::kS32, 0));
   }
   return b.value(OpCode::kDynamicSlice, std::move(operands), DynamicSliceAttrs{sizes});
@@ -96,7 +95,7 @@ bool is_done(const LocalOp& local) {
 struct Trim {
   const ExchangedFactor* factor;
   int64_t dim, block;
-  std::vector<int64_t> skip;
+  RankFunction skip;
 };
 
 }  // namespace
@@ -124,7 +123,7 @@ LocalResult create_exchanged(LocalOp& local, const ExchangeSite& site,
       set_window(local, factor, plan.window);
       if (code == OpCode::kReduceWindow) {
         reduced.push_back({&factor, plan.window});
-        marked = marked || needs_marks(reduced.back());
+        marked = marked || needs_marks(factor);
       }
       if (!result_dim) continue;
       const int64_t block = local.types[0].dim(*result_dim);

@@ -20,8 +20,7 @@ class ExchangeEmitter {
         window_(window),
         dim_(dim),
         axes_(axes),
-        atoms_(atoms),
-        ranks_(static_cast<size_t>(atoms.extent(axes))) {
+        atoms_(atoms) {
     type_.shape[static_cast<size_t>(dim)] = window;
   }
 
@@ -43,18 +42,6 @@ class ExchangeEmitter {
     int64_t begin, end;
   };
 
-  // The ranks whose windows the part has rows for.
-  static std::vector<bool> targets(const ExchangePart& part) {
-    std::vector<bool> result;
-    for (size_t r = 0; r < part.begin.size(); ++r) result.push_back(part.begin[r] < part.end[r]);
-    return result;
-  }
-  static std::vector<bool> senders(const ExchangePart& part) {
-    std::vector<bool> result;
-    for (int64_t from : part.from) result.push_back(from >= 0);
-    return result;
-  }
-
   bool has_slot(size_t part) const {
     return std::any_of(slots_.begin(), slots_.end(),
                        [&](const Slot& slot) { return slot.part == part; });
@@ -66,7 +53,7 @@ class ExchangeEmitter {
       for (size_t p = 0; p < plan_.parts.size(); ++p) {
         const ExchangePart& part = plan_.parts[p];
         if (part.kind != kind) continue;
-        const auto at = uniform(part.at, targets(part));
+        const auto at = part.at.uniform();
         if (!at) continue;
         const Slot slot{p, std::max<int64_t>(0, *at), std::min(window_, *at + part.rows)};
         const bool overlaps = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
@@ -93,7 +80,7 @@ class ExchangeEmitter {
     for (const Slot& slot : slots_) {
       if (slot.begin > next) rows.push_back(gap(slot.begin - next));
       const ExchangePart& part = plan_.parts[slot.part];
-      const int64_t at = *uniform(part.at, targets(part));
+      const int64_t at = *part.at.uniform();
       rows.push_back(slice(buffer(part), slot.begin - at, slot.end - at));
       next = slot.end;
     }
@@ -125,11 +112,10 @@ class ExchangeEmitter {
 
   ValueId buffer(const ExchangePart& part) {
     const ValueId tensor = sources_.tensors[static_cast<size_t>(part.source)];
-    const auto from = uniform(part.from, senders(part));
+    const auto from = part.from.uniform();
     const ValueId rows =
         from ? slice(tensor, *from, *from + part.rows)
-             : dynamic_slice(tensor, rank_scalar(b_, axes_, atoms_, part.from, senders(part)),
-                             part.rows);
+             : dynamic_slice(tensor, rank_scalar(b_, axes_, atoms_, part.from), part.rows);
     if (part.kind == Kind::kOwn) return rows;
     return b_.value(OpCode::kCollectivePermute, {rows},
                     CollectivePermuteAttrs{atoms_.to_axes(axes_), part.pairs});
@@ -141,11 +127,12 @@ class ExchangeEmitter {
   bool is_there_already(const ExchangePart& part) const {
     if (part.kind != Kind::kFill || sources_.fillers.size() != 1) return false;
     const bool zero = is_splat(b_.function(), sources_.fillers[0], 0);
-    for (size_t r = 0; r < ranks_; ++r) {
+    for (const RankFunction::Run& run : part.begin.runs()) {
       for (const Slot& slot : slots_) {
-        if (std::max(part.begin[r], slot.begin) >= std::min(part.end[r], slot.end)) continue;
+        if (!part.meets(run.first, run.count, slot.begin, slot.end)) continue;
         const ExchangePart& there = plan_.parts[slot.part];
-        if (!zero || there.kind != Kind::kReceived || there.begin[r] < there.end[r]) return false;
+        const bool received = there.begin.any_in(run.first, run.count);
+        if (!zero || there.kind != Kind::kReceived || received) return false;
       }
     }
     return true;
@@ -156,13 +143,7 @@ class ExchangeEmitter {
     if (part.kind == Kind::kFill) {
       return b_.broadcast(sources_.fillers[static_cast<size_t>(part.source)], type_.shape, {});
     }
-    const std::vector<bool> to = targets(part);
-    int64_t least = window_, most = -part.rows;
-    for (size_t r = 0; r < ranks_; ++r) {
-      if (!to[r]) continue;
-      least = std::min(least, part.at[r]);
-      most = std::max(most, part.at[r]);
-    }
+    const int64_t least = part.at.min(), most = part.at.max();
     const int64_t high = window_ - part.rows - least;
     Dims low_pad(type_.shape.size(), 0), high_pad = low_pad;
     low_pad[static_cast<size_t>(dim_)] = most;
@@ -173,24 +154,20 @@ class ExchangeEmitter {
     }
     const ValueId padded = b_.pad(buffer(part), b_.scalar(type_.dtype, 0), low_pad, high_pad);
     if (least == most) return padded;
-    std::vector<int64_t> begin;
-    for (int64_t at : part.at) begin.push_back(low_pad[static_cast<size_t>(dim_)] - at);
-    return dynamic_slice(padded, rank_scalar(b_, axes_, atoms_, begin, to), window_);
+    const RankFunction begin = part.at.mapped(-1, low_pad[static_cast<size_t>(dim_)]);
+    return dynamic_slice(padded, rank_scalar(b_, axes_, atoms_, begin), window_);
   }
 
   // Rows of the window that the part decides on this rank.
   ValueId mask(const ExchangePart& part) {
     const TensorType line{DType::kS32, {window_}};
     const ValueId row = b_.iota(line, 0);
-    const std::vector<bool> all(ranks_, true);
-    const auto compared = [&](CompareDirection direction, const std::vector<int64_t>& bounds) {
-      const ValueId bound = rank_scalar(b_, axes_, atoms_, bounds, all);
+    const auto compared = [&](CompareDirection direction, const RankFunction& bounds) {
+      const ValueId bound = rank_scalar(b_, axes_, atoms_, bounds.filled(atoms_.extent(axes_), 0));
       return b_.compare(direction, row, b_.broadcast(bound, line.shape, {}));
     };
-    const bool from_first =
-        std::all_of(part.begin.begin(), part.begin.end(), [](int64_t begin) { return begin == 0; });
     const ValueId before_end = compared(CompareDirection::kLt, part.end);
-    if (from_first) return before_end;
+    if (part.begin.uniform() == 0) return before_end;
     return b_.binary(OpCode::kAnd, compared(CompareDirection::kGe, part.begin), before_end);
   }
 
@@ -207,7 +184,6 @@ class ExchangeEmitter {
   const int64_t window_, dim_;
   const AtomList& axes_;
   const AtomTable& atoms_;
-  const size_t ranks_;
   std::vector<Slot> slots_;
 };
 

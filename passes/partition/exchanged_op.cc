@@ -56,7 +56,7 @@ std::vector<ExchangedFactor> exchanged_factors(const ExchangeSite& site, const O
 // ---- needs
 
 RowNeed row_need(const ExchangedFactor& factor, size_t operand, Line line, int64_t window,
-                 std::vector<int64_t> start, std::vector<int64_t> count) {
+                 RankFunction start, RankFunction count) {
   RowNeed need{operand, factor.operand_dim(operand), std::move(line), {}};
   RowExchange& exchange = need.exchange;
   exchange.ranks = factor.ranks;
@@ -73,11 +73,10 @@ RowNeed row_need(const ExchangedFactor& factor, size_t operand, Line line, int64
 RowNeed window_need(const ExchangedFactor& factor, size_t operand, const LocalWindow& window,
                     const std::optional<Filler>& filler) {
   Line line = factor.line_of(operand);
-  std::vector<int64_t> start = window.first;
+  RankFunction start = window.first;
   if (filler) {
-    const auto [least, most] = std::minmax_element(start.begin(), start.end());
-    const int64_t before = std::max<int64_t>(0, -*least);
-    const int64_t behind = std::max<int64_t>(0, *most + window.rows - line.rows());
+    const int64_t before = std::max<int64_t>(0, -start.min());
+    const int64_t behind = std::max<int64_t>(0, start.max() + window.rows - line.rows());
     const Line inner = std::move(line);
     line = {};
     line.fill(*filler, before);
@@ -89,7 +88,7 @@ RowNeed window_need(const ExchangedFactor& factor, size_t operand, const LocalWi
       }
     }
     line.fill(*filler, behind);
-    for (int64_t& row : start) row += before;
+    start = start.mapped(1, before);
   }
   return row_need(factor, operand, std::move(line), window.rows, std::move(start), window.count);
 }
@@ -105,8 +104,8 @@ RowNeed block_need(const ExchangedFactor& factor, size_t operand, int64_t block,
                    const Filler& filler) {
   LocalWindow own;
   own.rows = block;
-  for (int64_t r = 0; r < factor.ranks; ++r) own.first.push_back(r * block);
-  own.count.assign(at(factor.ranks), block);
+  own.first = RankFunction::linear(factor.ranks, 0, block);
+  own.count = RankFunction::constant(factor.ranks, block);
   return window_need(factor, operand, own, filler);
 }
 

@@ -54,9 +54,9 @@ struct RowNeed {
   RowExchange exchange;
 };
 
-// `count` leading rows matter of windows of `window` rows from `start`, both per rank.
+// `count` leading rows matter of windows of `window` rows from `start` on.
 RowNeed row_need(const ExchangedFactor& factor, size_t operand, Line line, int64_t window,
-                 std::vector<int64_t> start, std::vector<int64_t> count);
+                 RankFunction start, RankFunction count);
 // The windows of an operand; rows outside of it are `filler`, if that is given.
 RowNeed window_need(const ExchangedFactor& factor, size_t operand, const LocalWindow& window,
                     const std::optional<Filler>& filler);
@@ -101,19 +101,19 @@ WindowPlan shape_window(const ExchangedFactor& factor);
 // Of slices, pads, reduce windows and convolutions.
 WindowPlan window_plan(const ExchangedFactor& factor);
 WindowPlan reduce_window_plan(const ExchangedFactor& factor);
-// An exchanged factor of a reduce window, and the windows along it.
+// Whether windows of a reduce window reach beyond the operand while nothing is known that the
+// reducer is not changed by: rows there are then marked, and counted for nothing, by
+// create_marked_reduce_window().
+bool needs_marks(const ExchangedFactor& factor);
 struct ReducedWindow {
   const ExchangedFactor* factor;
   LocalWindow window;
 };
-// Whether windows reach beyond the operand while nothing is known that the reducer is not changed
-// by: rows there are then marked, and counted for nothing, by create_marked_reduce_window().
-bool needs_marks(const ReducedWindow& reduced);
 LocalResult create_marked_reduce_window(LocalOp& local, const std::vector<ReducedWindow>& reduced);
 // Whether the elements of a window of the first operand, of shape `shape` and from row first[r] on
 // along the factor, lie in the operand.
 ValueId inside_operand(LocalOp& local, const ExchangedFactor& factor, const Dims& shape,
-                       const std::vector<int64_t>& first);
+                       const RankFunction& first);
 // What a region of scalar code of the op makes of these values.
 std::vector<ValueId> inline_region(const ExchangeSite& site, BlockId region, Builder& inner,
                                    const std::vector<ValueId>& arguments);
@@ -124,9 +124,8 @@ bool cuts_kernel_evenly(const ExchangedFactor& factor);
 
 struct ScatterWindows {
   std::vector<RowNeed> needs;  // of the operand and of the source
-  std::vector<int64_t> first,
-      skip;             // per rank, the first row of the operand, and rows before its block
-  bool padded = false;  // some window reaches beyond the operand
+  RankFunction first, skip;    // the first row of the operand, and rows before its block
+  bool padded = false;         // some window reaches beyond the operand
 };
 ScatterWindows scatter_windows(const ExchangedFactor& factor);
 LocalResult create_select_and_scatter(LocalOp& local, const std::vector<ExchangedFactor>& factors);

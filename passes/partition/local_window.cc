@@ -21,14 +21,19 @@ LocalWindow local_window(const WindowDim& w, int64_t results, int64_t block, int
   local.low = first_row(0) * w.base_dilation + w.low;
   local.high = (local.results - 1) * w.stride + reach + 1 - local.low -
                ((local.rows - 1) * w.base_dilation + 1);
-  for (int64_t r = 0; r < ranks; ++r) {
-    const int64_t start = r * block / phase * phase;
-    local.first.push_back(first_row(start));
-    local.skip.push_back(r * block - start);
+  const auto start = [&](int64_t r) { return r * block / phase * phase; };
+  const auto first = [&](int64_t r) { return first_row(start(r)); };
+  const auto count = [&](int64_t r) {
     const int64_t end = std::min(results, (r + 1) * block);
-    const int64_t wanted = end > r * block ? last_row(end - 1) + 1 - local.first.back() : 0;
-    local.count.push_back(std::max<int64_t>(0, wanted));
-  }
+    const int64_t wanted = end > r * block ? last_row(end - 1) + 1 - first(r) : 0;
+    return std::max<int64_t>(0, wanted);
+  };
+  // Blocks that start at the same phase are alike, up to the one that the results end in.
+  std::optional<std::vector<int64_t>> bends;
+  if (block % phase == 0) bends = {results / block, results / block + 1};
+  local.first = RankFunction::of(ranks, bends, first);
+  local.skip = RankFunction::of(ranks, bends, [&](int64_t r) { return r * block - start(r); });
+  local.count = RankFunction::of(ranks, bends, count);
   return local;
 }
 

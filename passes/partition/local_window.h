@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+
+#include "collectives/planning/rank_function.h"
 
 namespace spmd {
 
@@ -18,8 +19,8 @@ struct WindowDim {
 // are the rank's block.
 struct LocalWindow {
   int64_t rows = 1, low = 0, high = 0, results = 1;
-  std::vector<int64_t> first, skip;
-  std::vector<int64_t> count;  // per rank, leading rows that results of the whole op look at
+  RankFunction first, skip;
+  RankFunction count;  // leading rows that results of the whole op look at
 };
 
 // Of an op with `results` results, of which rank r makes `block` from r * block on. All ranks make

@@ -8,19 +8,17 @@ namespace {
 // Rows r * block ... of the results, as far as there are results.
 struct ResultBlocks {
   int64_t block = 1;
-  std::vector<int64_t> first, count;
+  RankFunction first, count;
 };
 
 ResultBlocks result_blocks(const ExchangedFactor& factor) {
   const ValueId result = factor.op.results[0];
   const int64_t dim = *factor.dim_in(factor.rule.results[0]);
   const int64_t rows = factor.site.fn.type(result).dim(dim);
-  ResultBlocks blocks{factor.site.block(result, dim), {}, {}};
-  for (int64_t r = 0; r < factor.ranks; ++r) {
-    blocks.first.push_back(r * blocks.block);
-    blocks.count.push_back(std::clamp<int64_t>(rows - r * blocks.block, 0, blocks.block));
-  }
-  return blocks;
+  const int64_t block = factor.site.block(result, dim);
+  const auto count = [&](int64_t r) { return std::clamp<int64_t>(rows - r * block, 0, block); };
+  return {block, RankFunction::linear(factor.ranks, 0, block),
+          RankFunction::of(factor.ranks, std::vector{rows / block, rows / block + 1}, count)};
 }
 
 }  // namespace
@@ -49,8 +47,8 @@ std::vector<RowNeed> block_needs(const ExchangedFactor& factor) {
   if (factor.op.code == OpCode::kReverse) {
     // Result row j is row rows - 1 - j: blocks from the other end, each reversed by its rank.
     line = factor.line_of(0);
-    for (int64_t& first : blocks.first) first = rows - first - blocks.block;
-    blocks.count.assign(blocks.count.size(), blocks.block);
+    blocks.first = blocks.first.mapped(-1, rows - blocks.block);
+    blocks.count = RankFunction::constant(factor.ranks, blocks.block);
   } else {
     factor.reader(dim).read_op(line, factor.op, 0, rows);
   }

@@ -36,29 +36,28 @@ WindowPlan reduce_window_plan(const ExchangedFactor& factor) {
   return plan;
 }
 
-bool needs_marks(const ReducedWindow& reduced) {
-  const ExchangedFactor& factor = *reduced.factor;
+bool needs_marks(const ExchangedFactor& factor) {
+  const Op& op = factor.op;
   const Function& fn = factor.site.fn;
   bool known = true;
-  for (size_t i = 0; i < factor.op.results.size(); ++i) {
-    known = known && component_reducer(fn, factor.op.regions[0], i);
+  for (size_t i = 0; i < op.results.size(); ++i) {
+    known = known && component_reducer(fn, op.regions[0], i);
   }
   if (known) return false;
-  const int64_t rows = fn.type(factor.op.operands[0]).dim(factor.operand_dim(0));
-  const LocalWindow& window = reduced.window;
-  for (size_t r = 0; r < window.first.size(); ++r) {
-    if (window.count[r] == 0) continue;
-    if (window.first[r] < 0 || window.first[r] + window.count[r] > rows) return true;
-  }
-  return false;
+  const size_t dim = at(factor.operand_dim(0));
+  const auto& w = op.as<WindowAttrs>();
+  const int64_t windows = fn.type(op.results[0]).shape[dim];
+  const int64_t last_row = (fn.type(op.operands[0]).shape[dim] - 1) * w.base_dilation[dim];
+  const int64_t last_place =
+      (windows - 1) * w.stride[dim] + (w.size[dim] - 1) * w.window_dilation[dim] - w.pad_low[dim];
+  return w.pad_low[dim] > 0 || last_place > last_row;
 }
 
 ValueId inside_operand(LocalOp& local, const ExchangedFactor& factor, const Dims& shape,
-                       const std::vector<int64_t>& first) {
+                       const RankFunction& first) {
   Builder& b = local.builder;
   const int64_t dim = factor.operand_dim(0);
-  const std::vector<bool> all(first.size(), true);
-  const ValueId start = rank_scalar(b, factor.axes, local.atoms, first, all);
+  const ValueId start = rank_scalar(b, factor.axes, local.atoms, first);
   const TensorType line{DType::kS32, {shape[at(dim)]}};
   const ValueId row = b.binary(OpCode::kAdd, b.iota(line, 0), b.broadcast(start, line.shape, {}));
   const auto rows = static_cast<double>(factor.site.fn.type(local.op.operands[0]).dim(dim));
@@ -84,47 +83,48 @@ std::vector<ValueId> inline_region(const ExchangeSite& site, BlockId region, Bui
   return inline_block(site.fn, region, inner, values);
 }
 
-// The reduction of pairs (mark, values): what is not marked leaves the other as it is.
+namespace {
+
+// The reducer of values followed by a mark: what is not marked leaves the other as it is.
+void add_marked_region(const ExchangeSite& site, BlockId source, Function& fn, OpId op) {
+  const std::vector<ValueId>& source_args = site.fn.block(source).args;
+  const size_t count = source_args.size() / 2;
+  const BlockId region = fn.add_region(op);
+  std::vector<ValueId> values, marks;
+  for (size_t i = 0; i < 2 * count; ++i) {
+    values.push_back(fn.add_block_argument(region, site.fn.type(source_args[i])));
+    if (i % count + 1 < count) continue;
+    marks.push_back(fn.add_block_argument(region, {DType::kBool, {}}));
+  }
+  Builder inner(fn, region);
+  const ValueId both = inner.binary(OpCode::kAnd, marks[0], marks[1]);
+  std::vector<ValueId> returned = inline_region(site, source, inner, values);
+  for (size_t i = 0; i < count; ++i) {
+    const ValueId one = inner.select(marks[0], values[i], values[count + i]);
+    returned[i] = inner.select(both, returned[i], one);
+  }
+  returned.push_back(inner.binary(OpCode::kOr, marks[0], marks[1]));
+  inner.return_op(returned);
+}
+
+}  // namespace
+
 LocalResult create_marked_reduce_window(LocalOp& local, const std::vector<ReducedWindow>& reduced) {
   Builder& b = local.builder;
-  Function& fn = b.function();
-  const ExchangeSite& site = reduced[0].factor->site;
-  const size_t count = local.types.size();
-  const Dims shape = fn.type(local.operands[0]).shape;
+  const Dims shape = b.function().type(local.operands[0]).shape;
   ValueId mark = ValueId::kNone;
   for (const ReducedWindow& along : reduced) {
     const ValueId inside = inside_operand(local, *along.factor, shape, along.window.first);
     mark = mark == ValueId::kNone ? inside : b.binary(OpCode::kAnd, mark, inside);
   }
   std::vector<ValueId> operands = local.operands;
+  operands.insert(operands.begin() + static_cast<ptrdiff_t>(operands.size() / 2), mark);
   operands.push_back(b.scalar(DType::kBool, 1));
-  operands.insert(operands.begin() + static_cast<ptrdiff_t>(count), mark);
   std::vector<TensorType> types = local.types;
   types.push_back(types[0].with_dtype(DType::kBool));
   const OpId op = b.create(OpCode::kReduceWindow, operands, types, local.attrs);
-  const BlockId region = fn.add_region(op);
-  const BlockId source = local.op.regions[0];
-  std::vector<ValueId> args, values;
-  for (size_t side = 0; side < 2; ++side) {
-    for (size_t i = 0; i <= count; ++i) {
-      const TensorType element = i == count
-                                     ? TensorType{DType::kBool, {}}
-                                     : site.fn.type(site.fn.block(source).args[side * count + i]);
-      args.push_back(fn.add_block_argument(region, element));
-      if (i < count) values.push_back(args.back());
-    }
-  }
-  Builder inner(fn, region);
-  const ValueId left = args[count], right = args.back();
-  const ValueId both = inner.binary(OpCode::kAnd, left, right);
-  std::vector<ValueId> returned = inline_region(site, source, inner, values);
-  for (size_t i = 0; i < count; ++i) {
-    const ValueId one = inner.select(left, values[i], values[count + i]);
-    returned[i] = inner.select(both, returned[i], one);
-  }
-  returned.push_back(inner.binary(OpCode::kOr, left, right));
-  inner.return_op(returned);
-  std::vector<ValueId> results = fn.op(op).results;
+  add_marked_region(reduced[0].factor->site, local.op.regions[0], b.function(), op);
+  std::vector<ValueId> results = b.function().op(op).results;
   results.pop_back();
   return {std::move(results), OpId::kNone};
 }
@@ -145,22 +145,29 @@ ScatterWindows scatter_windows(const ExchangedFactor& factor) {
 
   ScatterWindows plan;
   plan.padded = low > 0 || (windows - 1) * stride - low + size > rows;
+  // The first window that meets row r * block, or else the last that starts before it.
+  const auto first = [&](int64_t r) {
+    return std::min(-floor_div(-(r * block + low - size + 1), stride),
+                    floor_div(r * block + low, stride));
+  };
+  const auto more = [&](int64_t r) {
+    return floor_div((r + 1) * block - 1 + low, stride) - first(r);
+  };
+  const auto on_ranks = [&](auto&& f) {
+    // Where blocks are a number of strides, all are alike.
+    std::optional<std::vector<int64_t>> bends;
+    if (block % stride == 0) bends.emplace();
+    return RankFunction::of(factor.ranks, bends, f);
+  };
   LocalWindow source, operand;
-  for (int64_t r = 0; r < factor.ranks; ++r) {
-    // The first window that meets row r * block, or else the last that starts before it.
-    const int64_t first = std::min(-floor_div(-(r * block + low - size + 1), stride),
-                                   floor_div(r * block + low, stride));
-    const int64_t last = floor_div((r + 1) * block - 1 + low, stride);
-    source.first.push_back(first);
-    source.count.push_back(std::max<int64_t>(0, last - first + 1));
-    operand.first.push_back(first * stride - low);
-    operand.count.push_back((last - first) * stride + size);
-    plan.first.push_back(operand.first.back());
-    plan.skip.push_back(r * block - operand.first.back());
-  }
-  source.rows = *std::max_element(source.count.begin(), source.count.end());
-  operand.rows = std::max((source.rows - 1) * stride + size,
-                          *std::max_element(plan.skip.begin(), plan.skip.end()) + block);
+  source.first = on_ranks(first);
+  source.count = on_ranks([&](int64_t r) { return std::max<int64_t>(0, more(r) + 1); });
+  operand.first = source.first.mapped(stride, -low);
+  operand.count = on_ranks([&](int64_t r) { return more(r) * stride + size; });
+  plan.first = operand.first;
+  plan.skip = on_ranks([&](int64_t r) { return r * block - (first(r) * stride - low); });
+  source.rows = source.count.max();
+  operand.rows = std::max((source.rows - 1) * stride + size, plan.skip.max() + block);
   plan.needs.push_back(window_need(factor, 0, operand, std::nullopt));
   plan.needs.push_back(
       window_need(factor, 1, source, neutral(fn, op.regions[1], 0, op.operands[2])));
@@ -261,9 +268,8 @@ class SelectAndScatter {
     for (size_t d = 0; d < block.shape.size(); ++d) operands.push_back(b_.scalar(DType::kS32, 0));
     for (const ExchangedFactor& factor : factors_) {
       const size_t f = static_cast<size_t>(&factor - factors_.data());
-      const std::vector<bool> all(plans_[f].skip.size(), true);
       operands[1 + at(factor.operand_dim(0))] =
-          rank_scalar(b_, factor.axes, local_.atoms, plans_[f].skip, all);
+          rank_scalar(b_, factor.axes, local_.atoms, plans_[f].skip);
     }
     return b_.value(OpCode::kDynamicSlice, std::move(operands), DynamicSliceAttrs{block.shape});
   }

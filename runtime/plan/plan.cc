@@ -54,6 +54,17 @@ Plan parse_plan(std::string_view bytes, const std::string& source) {
   return plan;
 }
 
+std::optional<RankPairs> pairs_of(const Collective& permute) {
+  RankPairs result;
+  for (const Collective::Pairs& pairs : permute.pairs()) {
+    const RankPairs::Run run{pairs.source(), pairs.target(), pairs.count(), pairs.source_step(),
+                             pairs.target_step()};
+    if (!run.is_sound()) return std::nullopt;
+    result.append(run);
+  }
+  return result;
+}
+
 std::string_view kind_name(Collective::Kind kind) {
   switch (kind) {
     case Collective::ALL_GATHER:

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/plan/plan.pb.h"
+#include "support/rank_pairs.h"
 
 namespace spmd::plan {
 
@@ -38,6 +40,9 @@ inline int64_t element_count(const google::protobuf::RepeatedField<int64_t>& sha
 inline std::vector<int64_t> dims_of(const google::protobuf::RepeatedField<int64_t>& field) {
   return {field.begin(), field.end()};
 }
+
+// Who sends to whom in a permute; nullopt when a run of pairs makes no sense.
+std::optional<RankPairs> pairs_of(const Collective& permute);
 
 // As the program names it, else by its number: "argument 3".
 std::string argument_name(const Plan& plan, int index);

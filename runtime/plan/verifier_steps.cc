@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "runtime/plan/dtype.h"
@@ -287,12 +288,15 @@ void Verifier::collective(const Collective& step) {
   }
   if (step.kind() == Collective::PERMUTE) {
     const int64_t bound = step.axes().axes_size() == 0 ? devices_ : group;
-    std::set<int64_t> sources, targets;
-    for (const Collective::Pair& pair : step.pairs())
-      expect(pair.source() >= 0 && pair.source() < bound && pair.target() >= 0 &&
-                 pair.target() < bound && sources.insert(pair.source()).second &&
-                 targets.insert(pair.target()).second,
-             "a pair names a device that does not exist, or twice");
+    const auto exists = [&](const RankPairs::Pair& pair) {
+      return std::max(pair.first, pair.second) < bound;
+    };
+    const std::optional<RankPairs> pairs = pairs_of(step);
+    const bool sound =
+        pairs && std::all_of(pairs->runs().begin(), pairs->runs().end(),
+                             [&](const auto& r) { return exists(r.pair(0)) && exists(r.last()); });
+    expect(sound && !pairs->repeated_source() && !pairs->repeated_target(),
+           "a pair names a device that does not exist, or twice");
   }
   if (step.kind() == Collective::ALL_REDUCE || step.kind() == Collective::REDUCE_SCATTER)
     expect(step.reduction() == ADD || step.reduction() == MAXIMUM || step.reduction() == MINIMUM ||

@@ -10,16 +10,25 @@ namespace spmd {
 namespace {
 
 using PartKind = ExchangePart::Kind;
-using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+using Pairs = RankPairs;
+
+// Of an `f` without bends.
+template <typename F>
+RankFunction linear(int64_t ranks, F&& f) {
+  return RankFunction::of(ranks, std::vector<int64_t>{}, f);
+}
+
+RankFunction values(const std::vector<int64_t>& each) {
+  return RankFunction::of(static_cast<int64_t>(each.size()), std::nullopt,
+                          [&](int64_t rank) { return each[static_cast<size_t>(rank)]; });
+}
 
 // Every rank gets `window` rows from `first`(rank) on of the line.
 template <typename First>
 RowExchange exchange(int64_t ranks, std::vector<LineSegment> line, std::vector<LineTensor> tensors,
                      int64_t window, First&& first) {
-  RowExchange result{ranks, std::move(line), std::move(tensors), window, {}, {}};
-  for (int64_t r = 0; r < ranks; ++r) result.start.push_back(first(r));
-  result.count.assign(static_cast<size_t>(ranks), window);
-  return result;
+  return {ranks,  std::move(line),      std::move(tensors),
+          window, linear(ranks, first), RankFunction::constant(ranks, window)};
 }
 
 std::vector<Pairs> permutes_of(const ExchangePlan& plan) {
@@ -84,8 +93,25 @@ TEST(PlanExchange, WhatARankHoldsOrFillsIsNotSent) {
 
 TEST(PlanExchange, RowsThatDoNotMatterAreNotSent) {
   RowExchange last = exchange(2, {{0, 0, 8}}, {{4, false}}, 4, [](int64_t r) { return 2 + 4 * r; });
-  last.count = {1, 2};
+  last.count = values({1, 2});
   EXPECT_EQ(plan_exchange(last)->permutes(), 0);
+}
+
+// The work is that of the runs of ranks that are served alike, not that of the ranks.
+TEST(PlanExchange, ServesAnyNumberOfNeighboursInAFewRuns) {
+  const int64_t ranks = int64_t{1} << 40;
+  const auto halo = plan_exchange(exchange(ranks, {{~0, 0, 2}, {0, 0, 4 * ranks}}, {{4, false}}, 7,
+                                           [](int64_t r) { return 4 * r; }));
+  EXPECT_EQ(halo->rows_sent(), 3);
+  ASSERT_EQ(halo->permutes(), 2);
+  for (const ExchangePart& part : halo->parts) {
+    EXPECT_LE(part.begin.runs().size(), 3U);
+    EXPECT_LE(part.pairs.runs().size(), 3U);
+  }
+  const auto reversed = plan_exchange(exchange(ranks, {{0, 0, 4 * ranks}}, {{4, false}}, 4,
+                                               [&](int64_t r) { return 4 * (ranks - 1 - r); }));
+  EXPECT_EQ(reversed->parts[0].pairs.runs(),
+            (std::vector{RankPairs::Run{0, ranks - 1, ranks, 1, -1}}));
 }
 
 // ---- random exchanges
@@ -96,7 +122,7 @@ class Exchanges {
 
   RowExchange next() {
     RowExchange e;
-    e.ranks = pick(1, 6);
+    e.ranks = pick(1, 9);
     for (int64_t t = pick(1, 3); t > 0; --t) {
       e.tensors.push_back({pick(1, 5), pick(0, 3) == 0});
     }
@@ -110,10 +136,13 @@ class Exchanges {
       e.line.push_back({tensor, first, pick(1, rows - first)});
     }
     e.window = pick(1, 8);
-    for (int64_t r = 0; r < e.ranks; ++r) {
-      e.start.push_back(pick(-4, 16));
-      e.count.push_back(pick(0, e.window));
-    }
+    e.start = any(e.ranks, -4, 16);
+    e.count = any(e.ranks, 0, e.window);
+    if (pick(0, 1) == 0) return e;
+    // As ops ask for: the same rows, some blocks further on each next rank.
+    const int64_t slope = pick(-2, 2) * e.tensors[0].held;
+    e.start = RankFunction::linear(e.ranks, pick(-4, 16), slope);
+    if (pick(0, 1) == 0) e.count = RankFunction::constant(e.ranks, pick(0, e.window));
     return e;
   }
 
@@ -123,6 +152,10 @@ class Exchanges {
   }
 
  private:
+  RankFunction any(int64_t ranks, int64_t low, int64_t high) {
+    return RankFunction::of(ranks, std::nullopt, [&](int64_t) { return pick(low, high); });
+  }
+
   int64_t pick(int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random_);
   }
@@ -148,7 +181,8 @@ std::vector<std::vector<int64_t>> carried_out(const RowExchange& e, const Exchan
     }
     for (int64_t r = 0; r < e.ranks; ++r) {
       const auto rank = static_cast<size_t>(r);
-      for (int64_t row = part.begin[rank]; row < part.end[rank]; ++row) {
+      if (!part.begin.at(r)) continue;
+      for (int64_t row = *part.begin.at(r); row < *part.end.at(r); ++row) {
         int64_t& there = windows[rank][static_cast<size_t>(row)];
         EXPECT_EQ(there, -1) << "decided twice";
         if (part.kind == PartKind::kFill) {
@@ -158,11 +192,11 @@ std::vector<std::vector<int64_t>> carried_out(const RowExchange& e, const Exchan
         const int64_t from = part.kind == PartKind::kOwn ? r : sender[rank];
         EXPECT_GE(from, 0);
         const LineTensor& tensor = e.tensors[static_cast<size_t>(part.source)];
-        const int64_t in_buffer = row - part.at[rank];
+        const int64_t in_buffer = row - *part.at.at(r);
         EXPECT_TRUE(in_buffer >= 0 && in_buffer < part.rows);
-        const int64_t held = part.from[static_cast<size_t>(from)] + in_buffer;
+        const int64_t held = *part.from.at(from) + in_buffer;
         EXPECT_TRUE(held >= 0 && held < tensor.held);
-        EXPECT_LE(part.from[static_cast<size_t>(from)] + part.rows, tensor.held);
+        EXPECT_LE(*part.from.at(from) + part.rows, tensor.held);
         there = row_number(part.source, tensor.whole ? held : from * tensor.held + held);
       }
     }
@@ -172,15 +206,15 @@ std::vector<std::vector<int64_t>> carried_out(const RowExchange& e, const Exchan
 
 TEST(PlanExchange, GivesEveryRankWhatItAsksFor) {
   Exchanges exchanges(1);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     const RowExchange e = exchanges.next();
     const auto windows = carried_out(e, *plan_exchange(e));
     for (int64_t r = 0; r < e.ranks; ++r) {
       const auto rank = static_cast<size_t>(r);
-      for (int64_t row = 0; row < e.count[rank]; ++row) {
+      for (int64_t row = 0; row < *e.count.at(r); ++row) {
         int64_t wanted = -1, offset = 0;
         for (const LineSegment& segment : e.line) {
-          const int64_t inside = e.start[rank] + row - offset;
+          const int64_t inside = *e.start.at(r) + row - offset;
           if (inside >= 0 && inside < segment.rows) {
             wanted = row_number(segment.source, segment.first + inside);
           }

@@ -1,0 +1,60 @@
+#include "support/rank_pairs.h"
+
+#include <gtest/gtest.h>
+
+namespace spmd {
+namespace {
+
+using Pair = RankPairs::Pair;
+using Run = RankPairs::Run;
+
+std::vector<Pair> listed(const RankPairs& pairs) {
+  std::vector<Pair> result;
+  for (const Pair& pair : pairs) result.push_back(pair);
+  return result;
+}
+
+TEST(RankPairs, AShiftIsARun) {
+  const RankPairs pairs{{0, 1}, {1, 2}, {2, 3}, {3, 0}};
+  EXPECT_EQ(pairs.runs(), (std::vector<Run>{{0, 1, 3, 1, 1}, {3, 0}}));
+  EXPECT_EQ(listed(pairs), (std::vector<Pair>{{0, 1}, {1, 2}, {2, 3}, {3, 0}}));
+  EXPECT_EQ(pairs.source_of(3), 2);
+  EXPECT_EQ(pairs.target_of(3), 0);
+  EXPECT_EQ(pairs.target_of(4), std::nullopt);
+}
+
+TEST(RankPairs, EqualWhateverTheRuns) {
+  RankPairs appended;
+  appended.append({0, 6, 2, 2, -1});
+  appended.append({4, 4, 2, 2, -1});
+  EXPECT_EQ(appended.runs().size(), 1U);
+  EXPECT_EQ(appended, (RankPairs{{0, 6}, {2, 5}, {4, 4}, {6, 3}}));
+  RankPairs apart;
+  apart.append({0, 6});
+  apart.append({2, 5, 3, 2, -1});
+  EXPECT_EQ(appended, apart);
+  EXPECT_FALSE(apart == (RankPairs{{0, 6}, {2, 5}, {4, 4}, {6, 2}}));
+}
+
+TEST(RankPairs, FindsRanksThatOccurTwice) {
+  const RankPairs once{{0, 3}, {1, 2}, {2, 1}, {7, 9}};
+  EXPECT_EQ(once.repeated_source(), std::nullopt);
+  EXPECT_EQ(once.repeated_target(), std::nullopt);
+  const RankPairs twice{{0, 1}, {1, 2}, {2, 3}, {1, 9}, {8, 2}};
+  EXPECT_EQ(twice.repeated_source(), 1);
+  EXPECT_EQ(twice.repeated_target(), 2);
+  const RankPairs strided{{0, 0}, {2, 1}, {4, 2}, {3, 5}, {4, 7}};
+  EXPECT_EQ(strided.repeated_source(), 4);
+  EXPECT_EQ((RankPairs{{0, 5}, {1, 5}}).repeated_target(), 5);
+}
+
+TEST(RankPairs, RefusesRunsFromOutsideThatLeaveTheRanks) {
+  EXPECT_TRUE((Run{0, 3, 4, 1, -1}).is_sound());
+  EXPECT_FALSE((Run{0, 3, 5, 1, -1}).is_sound());
+  EXPECT_FALSE((Run{0, 0, 0, 1, 1}).is_sound());
+  EXPECT_FALSE((Run{0, 0, int64_t{1} << 62, 4, 1}).is_sound());
+  EXPECT_FALSE((Run{INT64_MAX, 0, 2, INT64_MAX, 1}).is_sound());
+}
+
+}  // namespace
+}  // namespace spmd
