@@ -133,7 +133,7 @@ func.func public @main(
 })";
   const TensorType row{DType::kF32, {4}}, scalar{DType::kF32, {}};
   const std::vector<Literal> inputs = {Literal::of<float>(row, {1, 2, 3, 4}),
-                                       Literal::splat(row, 0), Literal::splat(scalar, 10),
+                                       Literal::splat(row, 0.0), Literal::splat(scalar, 10),
                                        Literal::splat(scalar, 100)};
   // Of {1, 2}: 10 + 3, and 100 + 10 * 3 + 1 * 2.
   const std::vector<Literal> results = evaluate(parse_stablehlo(text, "test.mlir"), inputs);
