@@ -25,10 +25,12 @@ bool is_manual_collective(const std::string& op) {
   return kOps.contains(op);
 }
 
-// Ops without operands, and those whose operand is a predicate or the state of a generator.
+// Ops without operands, those whose operand is a predicate or the state of a generator, and those
+// that are gone before sums are made in parts.
 bool takes_no_sums(const std::string& op) {
-  static const std::set<std::string> kOps = {"stablehlo.constant", "stablehlo.iota", "stablehlo.if",
-                                             "stablehlo.rng_bit_generator"};
+  static const std::set<std::string> kOps = {
+      "stablehlo.constant",          "stablehlo.iota",          "stablehlo.if",
+      "stablehlo.rng_bit_generator", "sdy.propagation_barrier", "sdy.sharding_group"};
   return kOps.contains(op);
 }
 

@@ -30,6 +30,14 @@ bool keeps_precision(OpCode code) {
   }
 }
 
+// Whether a reduction gives one of the elements that it is of.
+bool chooses(const Function& fn, const Op& op) {
+  if (op.code != OpCode::kReduce || op.results.size() != 1) return false;
+  if (fn.type(op.results[0]).dtype != fn.type(op.operands[0]).dtype) return false;
+  const std::optional<OpCode> reducer = reducer_of(fn, op.regions[0]);
+  return reducer == OpCode::kMaximum || reducer == OpCode::kMinimum;
+}
+
 }  // namespace
 
 const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
@@ -74,10 +82,10 @@ const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
       {&OpDrawer::manual_computation, 1, 1},
       {&OpDrawer::collective, 1, 6},
       {&OpDrawer::fft, 2, 1},
-      {&OpDrawer::cholesky, 1, 1},
-      {&OpDrawer::triangular_solve, 1, 1},
+      {&OpDrawer::cholesky, 1, 2},
+      {&OpDrawer::triangular_solve, 1, 2},
       {&OpDrawer::complex, 2, 3},
-      {&OpDrawer::special_function, 1, 8},
+      {&OpDrawer::special_function, 2, 15},
       {&OpDrawer::propagation_barrier, 1, 1},
       {&OpDrawer::sharding_group, 1, 1},
   };
@@ -165,18 +173,17 @@ OpDrawer::Facts OpDrawer::facts_of_operands(ValueId value) const {
   if (manual_ == nullptr) facts.varying = 0;
   const DType dtype = type(value).dtype;
   const bool computes = !setting_.whole && (is_float(dtype) || is_complex(dtype));
-  if (computes && !keeps_precision(op->code)) facts.rough = true;
+  if (computes && !keeps_precision(op->code) && !chooses(fn_, *op)) facts.rough = true;
   return facts;
 }
 
 // ---- values
 
 ValueId OpDrawer::any() {
-  if (setting_.has(Circumstance::kUnreduced) && depth_ == 0 && random_.chance(60)) {
-    const ValueId reduced = partial(latest_or_any());
-    if (reduced != ValueId::kNone) return reduced;
-  }
-  return latest_or_any();
+  const ValueId x = latest_or_any();
+  if (!setting_.has(Circumstance::kUnreduced) || depth_ > 0 || !random_.chance(75)) return x;
+  const ValueId reduced = random_.chance(50) ? partial(x) : partial_like(type(x));
+  return reduced != ValueId::kNone ? reduced : x;
 }
 
 ValueId OpDrawer::latest_or_any() {
@@ -250,6 +257,10 @@ ValueId OpDrawer::like(const TensorType& type) {
   std::vector<ValueId> same;
   for (ValueId value : pool_) {
     if (this->type(value) == type) same.push_back(value);
+  }
+  if (setting_.has(Circumstance::kUnreduced) && depth_ == 0 && random_.chance(20)) {
+    const ValueId reduced = partial_like(type);
+    if (reduced != ValueId::kNone) return reduced;
   }
   if (!same.empty() && random_.chance(60)) return random_.of(same);
   return random_.chance(65) ? argument(type) : source(type);

@@ -97,6 +97,8 @@ class OpDrawer {
   ValueId reduce(ValueId x);
   ValueId reduce_over(ValueId x, const Dims& dims);
   ValueId partial(ValueId x);
+  ValueId partial_like(const TensorType& type);
+  ValueId as_partial(ValueId x);
   Dims dims_of_partial(int64_t rank);
   ValueId reduce_pair(ValueId x);
   ValueId reduce_several(ValueId x);

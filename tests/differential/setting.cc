@@ -13,6 +13,7 @@ std::vector<int64_t> axis_sizes(const Setting& setting, Random& random) {
   if (setting.has(Circumstance::kSubAxis)) sizes.push_back(random.of<int64_t>({4, 4, 6, 8, 12}));
   if (setting.has(Circumstance::kEmptyShard)) sizes.push_back(random.of<int64_t>({3, 4, 4, 8}));
   if (setting.has(Circumstance::kAxisOfOne)) sizes.push_back(1);
+  if (setting.has(Circumstance::kUnreduced)) sizes.push_back(random.of<int64_t>({2, 2, 3, 4}));
   const auto wanted = static_cast<size_t>(random.pick(1, 3));
   while (sizes.size() < wanted) sizes.push_back(random.of<int64_t>({1, 2, 2, 2, 3, 4, 4}));
   random.shuffle(sizes);

@@ -93,6 +93,7 @@ ValueId OpDrawer::unary(ValueId x) {
 ValueId OpDrawer::bitwise(ValueId x) {
   const DType dtype = type(x).dtype;
   if (!is_integer(dtype)) x = firm_like(type(x).with_dtype(random_integer(random_)));
+  x = as_partial(x);
   switch (random_.below(4)) {
     case 0:
       return known(b_->value(OpCode::kNot, {x}), largest_integer(type(x).dtype));
@@ -197,11 +198,7 @@ ValueId OpDrawer::real_function(ValueId x) {
   const RealFunction function = random_.of(functions());
   x = scaled(x, std::min(function.largest, high_end(type(x).dtype)));
   if (function.shift >= 0) x = positive(x, function.shift);
-  if (setting_.has(Circumstance::kUnreduced) && type(x).rank() > 0 && random_.chance(50)) {
-    const ValueId least = scalar(type(x).dtype, function.shift >= 0 ? function.shift : -bound(x));
-    const Dims dims = dims_of_partial(type(x).rank());
-    x = remember(b_->reduce(cut(x, dims), least, dims, OpCode::kMaximum), bound(x));
-  }
+  x = as_partial(x);
   const double limit = function.limit > 0 ? function.limit : std::max(1.0, bound(x));
   return known(b_->value(function.code, {x}), limit);
 }

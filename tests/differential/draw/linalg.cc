@@ -8,12 +8,13 @@ namespace spmd::testing {
 // Functions whose values are no integers: what is drawn is a comparison of them.
 ValueId OpDrawer::special_function(ValueId x) {
   if (type(x).dtype != DType::kF32 || rough(x)) return ValueId::kNone;
-  const OpCode unary = random_.of(std::vector{OpCode::kErfc, OpCode::kLgamma, OpCode::kDigamma,
-                                              OpCode::kAsinh, OpCode::kAtan, OpCode::kBesselI1e});
-  const ValueId y = random_.chance(70)
-                        ? b_->value(unary, {x})
-                        : b_->binary(random_.chance(50) ? OpCode::kZeta : OpCode::kPolygamma, x,
-                                     firm_like(type(x)));
+  x = as_partial(x);
+  using enum OpCode;
+  const OpCode unary = random_.of(std::vector{kErfc, kLgamma, kDigamma, kBesselI1e, kErfInv, kAcos,
+                                              kAsin, kAtan, kCosh, kSinh, kAcosh, kAsinh, kAtanh});
+  const ValueId y = random_.chance(70) ? b_->value(unary, {x})
+                                       : b_->binary(random_.chance(50) ? kZeta : kPolygamma, x,
+                                                    firm_like(type(x)));
   return known(b_->compare(CompareDirection::kLt, y, b_->splat(type(y), 0.5)), 1);
 }
 
@@ -56,7 +57,7 @@ ValueId OpDrawer::fft(ValueId x) {
   ValueId z;
   if (random_.chance(40)) {
     attrs.kind = FftKind::kRfft;
-    z = b_->value(OpCode::kFft, {x}, attrs);
+    z = b_->value(OpCode::kFft, {as_partial(x)}, attrs);
   } else {
     const ValueId y = like(type(x));
     limit *= std::max(1.0, bound(y) / std::max(1.0, bound(x)));
@@ -81,8 +82,9 @@ ValueId OpDrawer::cholesky(ValueId x) {
   const auto last = static_cast<int64_t>(rank);
   const ValueId diagonal =
       b_->compare(CompareDirection::kEq, b_->iota(index, last), b_->iota(index, last - 1));
-  const ValueId matrix = b_->select(diagonal, b_->splat(type(wide), 300), wide);
-  const ValueId factor = b_->value(OpCode::kCholesky, {matrix}, CholeskyAttrs{random_.chance(50)});
+  const ValueId matrix = remember(b_->select(diagonal, b_->splat(type(wide), 300), wide), 300);
+  const ValueId factor =
+      b_->value(OpCode::kCholesky, {as_partial(matrix)}, CholeskyAttrs{random_.chance(50)});
   return known(b_->compare(CompareDirection::kGt, factor, b_->splat(type(factor), 0.25)), 1);
 }
 
@@ -103,7 +105,8 @@ ValueId OpDrawer::triangular_solve(ValueId x) {
   const ValueId a = like({DType::kF32, square});
   const double growth = std::pow(1 + bound(a), static_cast<double>(std::max<int64_t>(size, 1) - 1));
   if (!exact(growth * bound(x))) return ValueId::kNone;
-  return known(b_->value(OpCode::kTriangularSolve, {a, x}, attrs), growth * bound(x));
+  return known(b_->value(OpCode::kTriangularSolve, {as_partial(a), as_partial(x)}, attrs),
+               growth * bound(x));
 }
 
 ValueId OpDrawer::propagation_barrier(ValueId x) {

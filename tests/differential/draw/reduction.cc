@@ -69,6 +69,40 @@ ValueId OpDrawer::partial(ValueId x) {
   return reduce_over(cut(x, dims), dims);
 }
 
+// A value of this type that is reduced over a dimension that is cut.
+ValueId OpDrawer::partial_like(const TensorType& type) {
+  if (!is_float(type.dtype) && !is_integer(type.dtype)) return ValueId::kNone;
+  TensorType longer = type;
+  longer.shape.insert(longer.shape.begin(), random_.pick(2, 4));
+  if (longer.num_elements() > 1000) return ValueId::kNone;
+  const ValueId x = argument(longer);
+  const OpCode code = random_.of(std::vector{OpCode::kAdd, OpCode::kMaximum, OpCode::kMinimum});
+  const double start = code == OpCode::kMaximum   ? -bound(x)
+                       : code == OpCode::kMinimum ? bound(x)
+                                                  : 0;
+  const ValueId init =
+      scalar(type.dtype, is_unsigned_int(type.dtype) ? std::max(0.0, start) : start);
+  const double limit =
+      reduced_bound(code, bound(x), bound(init), static_cast<double>(longer.shape[0]));
+  if (!fits(type.dtype, limit)) return ValueId::kNone;
+  return known(b_->reduce(cut(x, {0}), init, {0}, code), limit);
+}
+
+// The same values as the largest of copies, which are cut: for ops whose operands are made for
+// them.
+ValueId OpDrawer::as_partial(ValueId x) {
+  if (!setting_.has(Circumstance::kUnreduced) || depth_ > 0 || random_.chance(40)) return x;
+  const DType dtype = type(x).dtype;
+  if (!is_float(dtype) && !is_integer(dtype)) return x;
+  Dims shape = type(x).shape, dims;
+  for (int64_t d = 1; d <= type(x).rank(); ++d) dims.push_back(d);
+  shape.insert(shape.begin(), random_.pick(2, 4));
+  const ValueId copies = known(b_->broadcast(x, shape, dims), bound(x));
+  if (copies == ValueId::kNone) return x;
+  const ValueId init = b_->constant(reducer_identity(OpCode::kMaximum, dtype));
+  return remember(b_->reduce(cut(copies, {0}), init, {0}, OpCode::kMaximum), bound(x));
+}
+
 ValueId OpDrawer::reduce_over(ValueId x, const Dims& dims) {
   const DType dtype = type(x).dtype;
   const OpCode code = reducer(dtype);
