@@ -182,7 +182,11 @@ OpDrawer::Facts OpDrawer::facts_of_operands(ValueId value) const {
 ValueId OpDrawer::any() {
   const ValueId x = latest_or_any();
   if (!setting_.has(Circumstance::kUnreduced) || depth_ > 0 || !random_.chance(75)) return x;
-  const ValueId reduced = random_.chance(50) ? partial(x) : partial_like(type(x));
+  // Not of scalars only, which have no dimension to be placed along.
+  TensorType wanted = type(x);
+  if (wanted.rank() == 0 && random_.chance(75)) wanted.shape = {size()};
+  const bool shorter = wanted.rank() > 1 && random_.chance(50);
+  const ValueId reduced = shorter ? partial(x) : partial_like(wanted);
   return reduced != ValueId::kNone ? reduced : x;
 }
 

@@ -61,9 +61,9 @@ ValueId OpDrawer::reduce_window_pair(ValueId x, const WindowAttrs& w) {
   const TensorType numbers = type(x).with_dtype(DType::kS32);
   const ValueId number =
       b_->reshape(b_->iota({DType::kS32, {numbers.num_elements()}}, 0), numbers.shape);
-  const double least = low_end(dtype);
-  const OpId op = b_->create(OpCode::kReduceWindow,
-                             {x, number, scalar(dtype, least), scalar(DType::kS32, -1)}, w);
+  // What it starts with may win.
+  const ValueId init = random_.chance(50) ? firm_like({dtype, {}}) : scalar(dtype, low_end(dtype));
+  const OpId op = b_->create(OpCode::kReduceWindow, {x, number, init, scalar(DType::kS32, -1)}, w);
   const BlockId region = fn_.add_region(op);
   std::vector<ValueId> args;
   for (DType d : {dtype, DType::kS32, dtype, DType::kS32}) {
@@ -72,7 +72,7 @@ ValueId OpDrawer::reduce_window_pair(ValueId x, const WindowAttrs& w) {
   Builder inner(fn_, region);
   const ValueId first = inner.compare(CompareDirection::kGe, args[0], args[2]);
   inner.return_op({inner.select(first, args[0], args[2]), inner.select(first, args[1], args[3])});
-  known(fn_.op(op).results[0], std::max(bound(x), -least));
+  known(fn_.op(op).results[0], std::max(bound(x), bound(init)));
   return known(fn_.op(op).results[1], 4000);
 }
 
