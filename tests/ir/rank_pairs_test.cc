@@ -6,7 +6,7 @@ namespace spmd {
 namespace {
 
 using Pair = RankPairs::Pair;
-using Run = RankPairs::Run;
+using PairRun = RankPairs::Run;
 
 std::vector<Pair> listed(const RankPairs& pairs) {
   std::vector<Pair> result;
@@ -16,7 +16,7 @@ std::vector<Pair> listed(const RankPairs& pairs) {
 
 TEST(RankPairs, AShiftIsARun) {
   const RankPairs pairs{{0, 1}, {1, 2}, {2, 3}, {3, 0}};
-  EXPECT_EQ(pairs.runs(), (std::vector<Run>{{0, 1, 3, 1, 1}, {3, 0}}));
+  EXPECT_EQ(pairs.runs(), (std::vector<PairRun>{{0, 1, 3, 1, 1}, {3, 0}}));
   EXPECT_EQ(listed(pairs), (std::vector<Pair>{{0, 1}, {1, 2}, {2, 3}, {3, 0}}));
   EXPECT_EQ(pairs.source_of(3), 2);
   EXPECT_EQ(pairs.target_of(3), 0);
@@ -49,11 +49,11 @@ TEST(RankPairs, FindsRanksThatOccurTwice) {
 }
 
 TEST(RankPairs, RefusesRunsFromOutsideThatLeaveTheRanks) {
-  EXPECT_TRUE((Run{0, 3, 4, 1, -1}).is_sound());
-  EXPECT_FALSE((Run{0, 3, 5, 1, -1}).is_sound());
-  EXPECT_FALSE((Run{0, 0, 0, 1, 1}).is_sound());
-  EXPECT_FALSE((Run{0, 0, int64_t{1} << 62, 4, 1}).is_sound());
-  EXPECT_FALSE((Run{INT64_MAX, 0, 2, INT64_MAX, 1}).is_sound());
+  EXPECT_TRUE((PairRun{0, 3, 4, 1, -1}).is_sound());
+  EXPECT_FALSE((PairRun{0, 3, 5, 1, -1}).is_sound());
+  EXPECT_FALSE((PairRun{0, 0, 0, 1, 1}).is_sound());
+  EXPECT_FALSE((PairRun{0, 0, int64_t{1} << 62, 4, 1}).is_sound());
+  EXPECT_FALSE((PairRun{INT64_MAX, 0, 2, INT64_MAX, 1}).is_sound());
 }
 
 }  // namespace

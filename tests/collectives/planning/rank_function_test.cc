@@ -5,11 +5,11 @@
 namespace spmd {
 namespace {
 
-using Run = RankFunction::Run;
+using LinearRun = RankFunction::Run;
 
 TEST(RankFunction, JoinsRunsThatContinueEachOther) {
   const RankFunction f({{4, 2, 9, 0}, {0, 2, 5, 2}, {2, 2, 9, 2}, {6, 1, 9, 0}});
-  EXPECT_EQ(f.runs(), (std::vector<Run>{{0, 4, 5, 2}, {4, 3, 9, 0}}));
+  EXPECT_EQ(f.runs(), (std::vector<LinearRun>{{0, 4, 5, 2}, {4, 3, 9, 0}}));
   EXPECT_EQ(f.at(3), 11);
   EXPECT_EQ(f.at(6), 9);
   EXPECT_EQ(f.at(7), std::nullopt);
@@ -26,7 +26,7 @@ TEST(RankFunction, IsAskedAtItsBendsOnly) {
     ++asked;
     return std::min<int64_t>(rank, 3);
   });
-  EXPECT_EQ(f.runs(), (std::vector<Run>{{0, 3, 0, 1}, {3, ranks - 3, 3, 0}}));
+  EXPECT_EQ(f.runs(), (std::vector<LinearRun>{{0, 3, 0, 1}, {3, ranks - 3, 3, 0}}));
   EXPECT_LE(asked, 4);
 }
 
@@ -39,7 +39,7 @@ TEST(RankFunction, HasHolesAndFillsThem) {
   EXPECT_TRUE(f.any_in(5, 9));
   EXPECT_EQ(
       f.filled(8, 0).runs(),
-      (std::vector<Run>{{0, 2, 0, 0}, {2, 2, 7, 0}, {4, 2, 0, 0}, {6, 1, 7, 0}, {7, 1, 0, 0}}));
+      (std::vector<LinearRun>{{0, 2, 0, 0}, {2, 2, 7, 0}, {4, 2, 0, 0}, {6, 1, 7, 0}, {7, 1, 0, 0}}));
   EXPECT_EQ(f.mapped(-2, 1).uniform(), -13);
 }
 
