@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kInputs = 6;
 
-void check(const Module& module, uint64_t seed, Links links) {
+void check_on_links(const Module& module, uint64_t seed, Links links) {
   StageOptions options;
   options.exact = seed <= kInputs / 2;
   options.inputs = options.exact ? InputStyle::kWhole : InputStyle::kReal;
@@ -32,13 +32,13 @@ Module verified(const std::string& module_text) {
 void expect_same_meaning(const std::string& module_text) {
   const Module module = verified(module_text);
   for (uint64_t seed = 1; seed <= kInputs; ++seed) {
-    check(module, seed, static_cast<Links>(seed % 3));
+    check_on_links(module, seed, static_cast<Links>(seed % 3));
   }
 }
 
 void expect_same_meaning(Links links, const std::string& module_text) {
   const Module module = verified(module_text);
-  for (uint64_t seed = 1; seed <= kInputs; ++seed) check(module, seed, links);
+  for (uint64_t seed = 1; seed <= kInputs; ++seed) check_on_links(module, seed, links);
 }
 
 void expect_same_meaning(const std::string& mesh, const std::string& main) {
