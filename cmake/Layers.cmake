@@ -43,7 +43,7 @@ endfunction()
 
 # spmd_layer(<name> FOLDER <dir> [EXCLUDE <dir>...] [DEPENDS <layer>...]
 #            [LINK <library>...] [PRIVATE <library>...]
-#            [PRECOMPILE <header>... | PRECOMPILED_BY <layer>])
+#            [PRECOMPILE <header>... | PRECOMPILED_BY <layer>] [OPTIONS <compile option>...])
 #
 # Makes spmd::<name> (target spmd_<name>). A folder without sources gives an INTERFACE library, so
 # that the layers above can be configured before it is written. Declare layers after what they
@@ -51,7 +51,7 @@ endfunction()
 # PRECOMPILE adds to the precompiled headers; PRECOMPILED_BY uses those of a layer below.
 function(spmd_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;PRECOMPILED_BY"
-                        "EXCLUDE;DEPENDS;LINK;PRIVATE;PRECOMPILE")
+                        "EXCLUDE;DEPENDS;LINK;PRIVATE;PRECOMPILE;OPTIONS")
   set(target spmd_${name})
   spmd_glob(sources ${arg_FOLDER} "${arg_EXCLUDE}" *.cc)
   spmd_glob(protos ${arg_FOLDER} "${arg_EXCLUDE}" *.proto)
@@ -60,6 +60,7 @@ function(spmd_layer name)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
+    target_compile_options(${target} PRIVATE ${arg_OPTIONS})
     spmd_batches(${target})
     if(arg_PRECOMPILED_BY)
       spmd_reuse_precompiled(${target} spmd_${arg_PRECOMPILED_BY})
@@ -143,13 +144,15 @@ set(files [[@files@]])
   endforeach()
 endfunction()
 
-# spmd_executable(<name> FOLDER <dir> LINK <library>...): skipped while the folder has no sources.
+# spmd_executable(<name> FOLDER <dir> LINK <library>... [OPTIONS <compile option>...]): skipped while
+# the folder has no sources.
 function(spmd_executable name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK;OPTIONS")
   spmd_glob(sources ${arg_FOLDER} "" *.cc)
   if(sources)
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE ${arg_LINK})
+    target_compile_options(${name} PRIVATE ${arg_OPTIONS})
     spmd_batches(${name})
   endif()
 endfunction()
