@@ -68,7 +68,9 @@ endif()
 # build after a change to one source a little longer. Names in anonymous namespaces must differ within
 # a layer and within a test.
 option(SPMD_UNITY "Compile sources in batches" ON)
-# Precompiled headers: half of a file's time is reading the same headers again.
+set(SPMD_BATCH_SIZE 16)
+# Precompiled headers: half of a file's time is reading the same headers again. Making one takes as
+# long as reading it three times, so layers and tests share them.
 option(SPMD_PCH "Precompile common headers" ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess)  # what ccache needs to see through them
@@ -81,6 +83,19 @@ function(spmd_precompile target)
       <algorithm> <functional> <memory> <optional> <string> <unordered_map> <vector>
       <fmt/format.h> ${ARGN})
   endif()
+endfunction()
+
+# spmd_reuse_precompiled(<target> <other>): with the headers of another target of the same options.
+function(spmd_reuse_precompiled target other)
+  if(SPMD_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+  endif()
+endfunction()
+
+# spmd_batches(<target>)
+function(spmd_batches target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${SPMD_UNITY} UNITY_BUILD_BATCH_SIZE ${SPMD_BATCH_SIZE})
 endfunction()
 option(SPMD_MOLD "Link with mold when it is installed" ON)
 find_program(SPMD_MOLD_PROGRAM mold)

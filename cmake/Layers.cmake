@@ -42,14 +42,16 @@ function(spmd_generate_protos target)
 endfunction()
 
 # spmd_layer(<name> FOLDER <dir> [EXCLUDE <dir>...] [DEPENDS <layer>...]
-#            [LINK <library>...] [PRIVATE <library>...] [PRECOMPILE <header>...])
+#            [LINK <library>...] [PRIVATE <library>...]
+#            [PRECOMPILE <header>... | PRECOMPILED_BY <layer>] [OPTIONS <compile option>...])
 #
 # Makes spmd::<name> (target spmd_<name>). A folder without sources gives an INTERFACE library, so
 # that the layers above can be configured before it is written. Declare layers after what they
 # depend on. LINK is seen by dependents too; the headers of PRIVATE libraries stay in this layer.
+# PRECOMPILE adds to the precompiled headers; PRECOMPILED_BY uses those of a layer below.
 function(spmd_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER"
-                        "EXCLUDE;DEPENDS;LINK;PRIVATE;PRECOMPILE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;PRECOMPILED_BY"
+                        "EXCLUDE;DEPENDS;LINK;PRIVATE;PRECOMPILE;OPTIONS")
   set(target spmd_${name})
   spmd_glob(sources ${arg_FOLDER} "${arg_EXCLUDE}" *.cc)
   spmd_glob(protos ${arg_FOLDER} "${arg_EXCLUDE}" *.proto)
@@ -58,9 +60,11 @@ function(spmd_layer name)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
-    list(LENGTH sources count)
-    if(count GREATER 4)
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ${SPMD_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+    target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+    spmd_batches(${target})
+    if(arg_PRECOMPILED_BY)
+      spmd_reuse_precompiled(${target} spmd_${arg_PRECOMPILED_BY})
+    else()
       spmd_precompile(${target} ${arg_PRECOMPILE})
     endif()
   else()
@@ -76,6 +80,15 @@ function(spmd_layer name)
   if(protos)
     spmd_generate_protos(${target} ${protos})
   endif()
+  # A pragma for code generation would hold for the rest of a batch.
+  foreach(source IN LISTS sources)
+    file(STRINGS "${PROJECT_SOURCE_DIR}/${source}" pragmas LIMIT_COUNT 1
+         REGEX "^#pragma GCC (optimize|target)")
+    if(pragmas)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+                                  SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
   list(FILTER sources INCLUDE REGEX "_fma\\.cc$")
   set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -ffp-contract=fast
                               SKIP_PRECOMPILE_HEADERS ON)
@@ -131,12 +144,15 @@ set(files [[@files@]])
   endforeach()
 endfunction()
 
-# spmd_executable(<name> FOLDER <dir> LINK <library>...): skipped while the folder has no sources.
+# spmd_executable(<name> FOLDER <dir> LINK <library>... [OPTIONS <compile option>...]): skipped while
+# the folder has no sources.
 function(spmd_executable name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "LINK;OPTIONS")
   spmd_glob(sources ${arg_FOLDER} "" *.cc)
   if(sources)
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE ${arg_LINK})
+    target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+    spmd_batches(${name})
   endif()
 endfunction()

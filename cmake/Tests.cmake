@@ -39,10 +39,7 @@ function(spmd_tests folder)
     add_executable(test_${name} ${sources})
     target_link_libraries(test_${name} PRIVATE spmd_test_support ${arg_LINK})
     target_compile_options(test_${name} PRIVATE ${SPMD_TEST_OPTIONS})
-    # Not the fuzzers' targets: each is an executable of its own too, with the same names.
-    if(NOT name STREQUAL "fuzz")
-      set_target_properties(test_${name} PROPERTIES UNITY_BUILD ${SPMD_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-    endif()
+    spmd_batches(test_${name})
     set(sees_ir FALSE)
     foreach(layer IN LISTS arg_LINK)
       string(REPLACE "spmd::" "spmd_" target "${layer}")
@@ -52,9 +49,11 @@ function(spmd_tests folder)
         set(sees_ir TRUE)
       endif()
     endforeach()
-    if(SPMD_PCH AND sees_ir)
-      target_precompile_headers(test_${name} REUSE_FROM spmd_test_programs)
-    else()
+    # A header of one's own pays from the third compilation on.
+    list(LENGTH sources count)
+    if(sees_ir)
+      spmd_reuse_precompiled(test_${name} spmd_test_programs)
+    elseif(count GREATER 2 AND NOT SPMD_UNITY)
       spmd_precompile(test_${name} <gtest/gtest.h>)
     endif()
     # PRE_TEST: the cases are listed when ctest runs, not after each link.
@@ -71,8 +70,10 @@ function(spmd_tests folder)
              WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     # Sanitizers: MPI's plug-ins are unloaded at the end, so their leaks cannot be told from ours, and
     # they were built without the thread sanitizer, which cannot see how they synchronise.
-    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77
-      ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;TSAN_OPTIONS=ignore_noninstrumented_modules=1;\
+    # TIMEOUT ends what hangs, on the busiest machine too: a script starts a hundred processes.
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1200 SKIP_RETURN_CODE 77
+      ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1;\
+TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1;\
 SPMD_RUN=${PROJECT_BINARY_DIR}/spmd-run;\
 SPMD_OPT=${PROJECT_BINARY_DIR}/spmd-opt;SPMD_SOURCE_DIR=${PROJECT_SOURCE_DIR};\
 SPMD_BINARY_DIR=${PROJECT_BINARY_DIR}")

@@ -108,16 +108,16 @@ std::optional<OpCode> reducer_of(const Function& fn, BlockId region) {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // The first and last numbers of a float type: infinities where it has them. Types of one byte have
 // few enough to look at all.
 std::pair<double, double> range_of_float(DType dtype) {
-  if (byte_size(dtype) > 1) return {-kInfinity, kInfinity};
+  if (byte_size(dtype) > 1) return {-kUnbounded, kUnbounded};
   std::vector<std::byte> patterns(256);
   for (size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<std::byte>(i);
   const Literal all({dtype, {256}}, std::move(patterns));
-  double low = kInfinity, high = -kInfinity;
+  double low = kUnbounded, high = -kUnbounded;
   for (int64_t i = 0; i < 256; ++i) {
     const double value = all.as_double(i);
     if (value < low) low = value;  // false for NaN
@@ -213,10 +213,10 @@ Literal reducer_identity(OpCode reducer, DType dtype) {
     case OpCode::kMultiply:
       return Literal::splat(scalar, 1.0);
     case OpCode::kMaximum:
-      return is_complex(dtype) ? infinite_complex(dtype, -kInfinity)
+      return is_complex(dtype) ? infinite_complex(dtype, -kUnbounded)
                                : Literal::splat(scalar, lowest(dtype));
     case OpCode::kMinimum:
-      return is_complex(dtype) ? infinite_complex(dtype, kInfinity) : highest(dtype);
+      return is_complex(dtype) ? infinite_complex(dtype, kUnbounded) : highest(dtype);
     case OpCode::kAnd:
       return all_ones(dtype);
     default:

@@ -11,7 +11,7 @@ struct DTypeRow {
   DTypeKind kind;
 };
 
-constexpr DTypeRow kRows[] = {
+constexpr DTypeRow kDTypeRows[] = {
 #define SPMD_DTYPE_ROW(name, text, bits, kind) {text, (bits) / 8, DTypeKind::kind},
     SPMD_DTYPES(SPMD_DTYPE_ROW)
 #undef SPMD_DTYPE_ROW
@@ -19,16 +19,16 @@ constexpr DTypeRow kRows[] = {
 
 }  // namespace
 
-std::string_view name_of(DType dtype) { return kRows[static_cast<size_t>(dtype)].name; }
+std::string_view name_of(DType dtype) { return kDTypeRows[static_cast<size_t>(dtype)].name; }
 
 std::optional<DType> dtype_named(std::string_view name) {
-  for (size_t i = 0; i < std::size(kRows); ++i) {
-    if (kRows[i].name == name) return static_cast<DType>(i);
+  for (size_t i = 0; i < std::size(kDTypeRows); ++i) {
+    if (kDTypeRows[i].name == name) return static_cast<DType>(i);
   }
   return std::nullopt;
 }
 
-int64_t byte_size(DType dtype) { return kRows[static_cast<size_t>(dtype)].bytes; }
+int64_t byte_size(DType dtype) { return kDTypeRows[static_cast<size_t>(dtype)].bytes; }
 
 int bit_width(DType dtype) {
   switch (dtype) {
@@ -47,7 +47,7 @@ int bit_width(DType dtype) {
   }
 }
 
-DTypeKind kind_of(DType dtype) { return kRows[static_cast<size_t>(dtype)].kind; }
+DTypeKind kind_of(DType dtype) { return kDTypeRows[static_cast<size_t>(dtype)].kind; }
 
 DType accumulation_type(DType dtype) {
   return is_float(dtype) && byte_size(dtype) <= 2 ? DType::kF32 : dtype;

@@ -12,7 +12,7 @@ struct OpRow {
   OpFamily family;
 };
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kOpRows[] = {
 #define SPMD_OP(enumerator, spelling, family, attrs) {spelling, OpFamily::family},
 #include "ir/ops.def"
 #undef SPMD_OP
@@ -20,14 +20,14 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::string_view name_of(OpCode code) { return kRows[static_cast<size_t>(code)].name; }
+std::string_view name_of(OpCode code) { return kOpRows[static_cast<size_t>(code)].name; }
 
-OpFamily family_of(OpCode code) { return kRows[static_cast<size_t>(code)].family; }
+OpFamily family_of(OpCode code) { return kOpRows[static_cast<size_t>(code)].family; }
 
 std::optional<OpCode> opcode_named(std::string_view name) {
   static const auto* const by_name = [] {
     auto* map = new std::unordered_map<std::string_view, OpCode>;
-    for (int i = 0; i < kNumOpCodes; ++i) map->emplace(kRows[i].name, static_cast<OpCode>(i));
+    for (int i = 0; i < kNumOpCodes; ++i) map->emplace(kOpRows[i].name, static_cast<OpCode>(i));
     return map;
   }();
   const auto found = by_name->find(name);

@@ -98,17 +98,31 @@ int run_processes(const CommandLine& line, const LaunchEnvironment& launch) {
   return report(end);
 }
 
+// What the command line alone decides: help, or an error in it.
+int stop(const ParsedCommandLine& parsed, const LaunchEnvironment& environment) {
+  bool speaks = environment.speaks();
+  // mpirun stops all ranks when one fails: none may end before the message is out.
+  std::unique_ptr<comm::Communicator> communicator;
+  if (parsed.exit_code != kOk && !environment.alone()) {
+    communicator = comm::make_mpi();
+    if (communicator->size() > 1) speaks = communicator->rank() == 0;
+  }
+  if (speaks) {
+    std::fputs(parsed.text.c_str(), parsed.exit_code == kOk ? stdout : stderr);
+    std::fflush(nullptr);
+  }
+  if (communicator && communicator->size() > 1) {
+    communicator->barrier(communicator->world(), "the end");
+  }
+  return parsed.exit_code;
+}
+
 }  // namespace
 
 int launch(int argc, const char* const* argv) {
   const LaunchEnvironment environment = read_launch_environment();
   const ParsedCommandLine parsed = parse_command_line(argc, argv);
-  if (parsed.stop) {
-    if (environment.speaks()) {
-      std::fputs(parsed.text.c_str(), parsed.exit_code == kOk ? stdout : stderr);
-    }
-    return parsed.exit_code;
-  }
+  if (parsed.stop) return stop(parsed, environment);
   if (parsed.line.command == CommandLine::Command::kCheck) {
     try {
       if (environment.speaks()) run_check(parsed.line);

@@ -16,6 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+}  // namespace
+
 // What the members of one group share. A collective publishes pointers, meets, copies, meets.
 struct Meeting {
   explicit Meeting(size_t size) : inputs(size), outputs(size), arrivals(size, 0) {}
@@ -32,8 +34,6 @@ struct LocalGroup : Group {
       : Group(std::move(members), index), meeting(meeting) {}
   Meeting* meeting;
 };
-
-}  // namespace
 
 // What all ranks share.
 class LocalHub {

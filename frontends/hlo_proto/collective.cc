@@ -6,14 +6,6 @@
 namespace spmd::hlo_proto {
 namespace {
 
-int64_t single_dim(Emitter& emitter, const Instruction& instruction) {
-  if (instruction.dimensions_size() != 1) {
-    emitter.fail(instruction,
-                 fmt::format("has {} dimensions, expected 1", instruction.dimensions_size()));
-  }
-  return instruction.dimensions(0);
-}
-
 // One op per operand: a collective on a tuple is several collectives.
 template <typename Create>
 void for_each_operand(Emitter& emitter, const Instruction& instruction, Create&& create) {
@@ -33,7 +25,7 @@ void for_each_operand(Emitter& emitter, const Instruction& instruction, Create&&
 }
 
 void all_gather(Emitter& emitter, const Instruction& instruction, OpCode code) {
-  const AllGatherAttrs attrs{single_dim(emitter, instruction),
+  const AllGatherAttrs attrs{emitter.single_dim(instruction),
                              groups_of(emitter.context(), instruction)};
   for_each_operand(emitter, instruction, [&](ValueId operand, const TensorType& type) {
     return emitter.builder().create(code, {operand}, {type}, attrs);
@@ -46,7 +38,7 @@ void reducing(Emitter& emitter, const Instruction& instruction, OpCode code) {
       emitter.context().computations.called(emitter.computation(), instruction, 0);
   Attrs attrs = AllReduceAttrs{groups};
   if (code == OpCode::kReduceScatter) {
-    attrs = ReduceScatterAttrs{single_dim(emitter, instruction), groups};
+    attrs = ReduceScatterAttrs{emitter.single_dim(instruction), groups};
   }
   for_each_operand(emitter, instruction, [&](ValueId operand, const TensorType& type) {
     const OpId op = emitter.builder().create(code, {operand}, {type}, attrs);
@@ -95,7 +87,7 @@ void all_to_all(Emitter& emitter, const Instruction& instruction, OpCode code) {
     all_to_all_of_parts(emitter, instruction, groups);
     return;
   }
-  const int64_t dim = single_dim(emitter, instruction);
+  const int64_t dim = emitter.single_dim(instruction);
   emitter.create(instruction, code, {emitter.operand(0)}, AllToAllAttrs{dim, dim, groups});
 }
 

@@ -7,8 +7,6 @@
 namespace spmd::hlo_proto {
 namespace {
 
-constexpr const char* kDamaged = "the file is damaged: export it again";
-
 uint32_t local_id(int64_t id) { return static_cast<uint32_t>(static_cast<uint64_t>(id)); }
 
 }  // namespace

@@ -5,9 +5,6 @@
 namespace spmd::hlo_proto {
 namespace {
 
-// XLA leaves zero fields out; a dilation or group count of zero is the default, one.
-int64_t at_least_one(int64_t value) { return value == 0 ? 1 : value; }
-
 void set_dimension_numbers(const hlo::ConvolutionDimensionNumbers& numbers,
                            ConvolutionAttrs& attrs) {
   const auto copy = [](const auto& from, Dims& to) { to.assign(from.begin(), from.end()); };

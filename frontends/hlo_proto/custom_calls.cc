@@ -51,7 +51,7 @@ void sharding(Emitter& emitter, const Instruction& instruction, OpCode) {
 }
 
 // k is the size of the result, whatever attributes repeat it.
-void top_k(Emitter& emitter, const Instruction& instruction, OpCode) {
+void top_k_call(Emitter& emitter, const Instruction& instruction, OpCode) {
   const std::vector<TensorType> types = emitter.result_types(instruction);
   emitter.require(instruction, types.size() == 2 && types[0].rank() > 0,
                   "does not give values and indices");
@@ -100,11 +100,11 @@ void unary(Emitter& emitter, const Instruction& instruction, OpCode code) {
 std::span<const Handler> custom_call_handlers() {
   static constexpr Handler kHandlers[] = {
       {"Sharding", sharding},
-      {"TopK", top_k},
+      {"TopK", top_k_call},
       {"annotate_device_placement", pass_through},
-      {"chlo.top_k", top_k},
+      {"chlo.top_k", top_k_call},
       {"mhlo.erf", unary, OpCode::kErf},
-      {"mhlo.topk", top_k},
+      {"mhlo.topk", top_k_call},
       {"xla.sdy.FuncResultSharding", pass_through},
       {"xla.sdy.PropagationBarrier", propagation_barrier, OpCode::kPropagationBarrier},
       {"xla.sdy.ShardingGroup", sharding_group},

@@ -142,6 +142,13 @@ ValueId Emitter::operand(int index) {
   return table_.leaf(range.first);
 }
 
+int64_t Emitter::single_dim(const Instruction& instruction) {
+  if (instruction.dimensions_size() != 1) {
+    fail(instruction, fmt::format("has {} dimensions, expected 1", instruction.dimensions_size()));
+  }
+  return instruction.dimensions(0);
+}
+
 std::vector<TensorType> Emitter::result_types(const Instruction& instruction) {
   std::vector<TensorType> types;
   if (instruction.shape().element_type() != hlo::TUPLE) {  // the common case, without a place

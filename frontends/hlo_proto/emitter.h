@@ -110,6 +110,8 @@ class Emitter {
   // An operand that must be a single tensor.
   ValueId operand(int index);
   const TensorType& type(ValueId value) { return function().type(value); }
+  // The dimension of an instruction that must name one.
+  int64_t single_dim(const Instruction& instruction);
   // Types of the current instruction's leaves.
   std::vector<TensorType> result_types(const Instruction& instruction);
   // The type of an instruction that must give a single tensor.
@@ -123,7 +125,7 @@ class Emitter {
   void define(const std::vector<ValueId>& leaves) { table_.define(current_, leaves); }
   void set_shardings(const Instruction& instruction, const std::vector<ValueId>& leaves);
   [[noreturn]] void fail(const Instruction& instruction, const std::string& fact,
-                         const std::string& remedy = "the file is damaged: export it again") {
+                         const std::string& remedy = kDamaged) {
     context_.fail(instruction, fact, remedy);
   }
   void require(const Instruction& instruction, bool condition, const char* fact) {

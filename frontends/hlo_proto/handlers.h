@@ -31,6 +31,9 @@ std::span<const Handler> expanded_handlers();
 // Targets of custom-call, in place of opcodes.
 std::span<const Handler> custom_call_handlers();
 
+// XLA leaves zero fields out: a stride, dilation or group count of zero is the default, one.
+inline int64_t at_least_one(int64_t value) { return value == 0 ? 1 : value; }
+
 // Null for opcodes that have no meaning here.
 const Handler* find_handler(std::string_view opcode);
 const Handler* find_custom_call(std::string_view target);

@@ -12,6 +12,9 @@
 
 namespace spmd::hlo_proto {
 
+// The remedy for what no exporter writes.
+inline constexpr const char* kDamaged = "the file is damaged: export it again";
+
 // Of instructions in the file.
 struct Places {
   const std::string& source;

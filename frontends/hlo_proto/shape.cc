@@ -10,14 +10,6 @@ Dims dims_of(const Instruction& instruction) {
   return Dims(instruction.dimensions().begin(), instruction.dimensions().end());
 }
 
-int64_t single_dim(Emitter& emitter, const Instruction& instruction) {
-  if (instruction.dimensions_size() != 1) {
-    emitter.fail(instruction,
-                 fmt::format("has {} dimensions, expected 1", instruction.dimensions_size()));
-  }
-  return instruction.dimensions(0);
-}
-
 void plain_shape(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, {emitter.operand(0)});
 }
@@ -43,7 +35,7 @@ void broadcast(Emitter& emitter, const Instruction& instruction, OpCode code) {
 
 void concatenate(Emitter& emitter, const Instruction& instruction, OpCode code) {
   emitter.create(instruction, code, emitter.all_operands(),
-                 ConcatenateAttrs{single_dim(emitter, instruction)});
+                 ConcatenateAttrs{emitter.single_dim(instruction)});
 }
 
 void constant(Emitter& emitter, const Instruction& instruction, OpCode code) {
@@ -56,7 +48,7 @@ void constant(Emitter& emitter, const Instruction& instruction, OpCode code) {
 }
 
 void iota(Emitter& emitter, const Instruction& instruction, OpCode code) {
-  emitter.create(instruction, code, {}, IotaAttrs{single_dim(emitter, instruction)});
+  emitter.create(instruction, code, {}, IotaAttrs{emitter.single_dim(instruction)});
 }
 
 void pad(Emitter& emitter, const Instruction& instruction, OpCode code) {

@@ -6,8 +6,6 @@
 namespace spmd::hlo_proto {
 namespace {
 
-constexpr const char* kDamaged = "the file is damaged: export it again";
-
 void set_argument_shardings(Function& main, size_t first,
                             const std::vector<ShardingRef>& shardings) {
   for (size_t i = 0; i < shardings.size(); ++i) {

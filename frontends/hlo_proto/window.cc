@@ -4,8 +4,6 @@
 namespace spmd::hlo_proto {
 namespace {
 
-int64_t at_least_one(int64_t value) { return value == 0 ? 1 : value; }
-
 WindowAttrs window_of(const Instruction& instruction) {
   WindowAttrs attrs;
   for (const hlo::WindowDimension& dim : instruction.window().dimensions()) {

@@ -13,7 +13,7 @@ BlockId block_of(const Function& fn, ValueId id) {
 }
 
 // Deep enough for any real program; a function that calls itself ends here, not in a crash.
-constexpr int kMaxDepth = 200;
+constexpr int kMaxCalls = 200;
 
 }  // namespace
 
@@ -43,8 +43,8 @@ const Liveness& Interpreter::liveness_of(const Function& fn) {
 }
 
 std::vector<PerRank> Interpreter::call(const Function& fn, std::vector<PerRank> arguments) {
-  if (++depth_ > kMaxDepth) {
-    throw UserError("@" + fn.name(), fmt::format("calls nested more than {} deep", kMaxDepth),
+  if (++depth_ > kMaxCalls) {
+    throw UserError("@" + fn.name(), fmt::format("calls nested more than {} deep", kMaxCalls),
                     "a function may not call itself");
   }
   Frame frame{fn, liveness_of(fn), std::vector<PerRank>(fn.num_value_ids())};

@@ -71,7 +71,7 @@ ShardingRef ModuleBuilder::sharding_of(const Dict& dict, int64_t rank) {
 
 namespace {
 
-bool says_nothing(const Sharding& sharding) {
+bool leaves_all_open(const Sharding& sharding) {
   for (const DimSharding& dim : sharding.dims) {
     if (!dim.open || !dim.axes.empty() || dim.priority) return false;
   }
@@ -94,7 +94,7 @@ void ModuleBuilder::set_result_shardings(const GenericOp& op, OpId id) {
     }
     for (size_t i = 0; i < results.size(); ++i) {
       // In a list, a result without a sharding is written as open in all dimensions.
-      if (results.size() > 1 && says_nothing(shardings[i].sharding)) continue;
+      if (results.size() > 1 && leaves_all_open(shardings[i].sharding)) continue;
       fn_->value(results[i]).sharding = to_module_mesh(shardings[i], position);
     }
   };

@@ -10,6 +10,7 @@
 #include "ir/evaluator.h"
 #include "tests/differential/random.h"
 #include "tests/support/error_of.h"
+#include "tests/support/repetitions.h"
 
 namespace spmd::vhlo_sizes_test {
 namespace {
@@ -107,7 +108,7 @@ TEST(VhloSizes, OfDamagedFilesAreReadOrRefused) {
   for (const char* name : {"symbolic_layer", "symbolic_shapes", "symbolic_scan"}) {
     const std::string whole = read_file((folder / (std::string(name) + ".jaxexport")).string());
     const ImportOptions dims = parse_import_options({"b=4", "n=3", "t=5"}, {});
-    for (int i = 0; i < 1500; ++i) {
+    for (int i = 0; i < testing::repetitions(1500); ++i) {
       std::string damaged = whole;
       for (int64_t flips = random.pick(1, 3); flips > 0; --flips) {
         damaged[static_cast<size_t>(random.pick(0, static_cast<int64_t>(whole.size()) - 1))] =

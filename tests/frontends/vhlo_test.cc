@@ -12,6 +12,7 @@
 #include "support/error.h"
 #include "tests/differential/random.h"
 #include "tests/support/error_of.h"
+#include "tests/support/repetitions.h"
 
 namespace spmd {
 namespace {
@@ -139,7 +140,7 @@ TEST(Vhlo, DamagedFilesAreReadOrRefused) {
        {"tensors.1.22.0.mlirbc", "control_flow.0.12.0.mlirbc", "shardings.1.22.0.mlirbc",
         "mesh_groups.1.22.0.mlirbc", "collectives.0.9.0.mlirbc", "train_step.jaxexport"}) {
     const std::string whole = read_bytes(kVhlo / name);
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < testing::repetitions(1000); ++i) {
       std::string damaged = whole;
       for (int64_t flips = random.pick(1, 4); flips > 0; --flips) {
         const auto at =

@@ -6,7 +6,7 @@ namespace spmd::testing {
 namespace {
 
 // What is read prints as something that can be read.
-void read(std::string_view bytes) {
+void read_config(std::string_view bytes) {
   const RunConfig config = parse_run_config(bytes, "fuzz");
   const std::string printed = print_config(config);
   try {
@@ -16,7 +16,7 @@ void read(std::string_view bytes) {
   }
 }
 
-std::vector<std::string> seeds() {
+std::vector<std::string> config_seeds() {
   return {
       "mesh: {axes: {data: -1, model: 2}, order: [model, data]}\n"
       "sharding:\n"
@@ -34,8 +34,8 @@ std::vector<std::string> seeds() {
 
 FuzzTarget config_target() {
   return {"config",
-          read,
-          seeds,
+          read_config,
+          config_seeds,
           {"mesh:", "axes:",    "sharding:", "rules:",      "match:",
            "spec:", "inputs:",  "state:",    "train:",      "steps:",
            "log:",  "every:",   "- ",        "&a",          "*a",

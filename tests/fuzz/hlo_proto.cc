@@ -11,7 +11,7 @@ namespace {
 constexpr HloContainer kContainers[] = {HloContainer::kModule, HloContainer::kProto,
                                         HloContainer::kSnapshot};
 
-void read(std::string_view bytes) {
+void read_hlo_proto(std::string_view bytes) {
   if (bytes.empty()) return;
   const HloContainer container = kContainers[static_cast<unsigned char>(bytes[0]) % 3];
   bytes.remove_prefix(1);
@@ -32,7 +32,7 @@ std::string snapshot_of(const std::string& module) {
   return snapshot.SerializeAsString();
 }
 
-std::vector<std::string> seeds() {
+std::vector<std::string> hlo_proto_seeds() {
   std::vector<std::string> result;
   for (const char* name : {"spellings", "named_shardings", "device_order", "nested_computations"}) {
     const std::string module = read_data(std::string("hlo_text/") + name + ".hlo.pb");
@@ -49,8 +49,8 @@ std::vector<std::string> seeds() {
 
 FuzzTarget hlo_proto_target() {
   return {"hlo_proto",
-          read,
-          seeds,
+          read_hlo_proto,
+          hlo_proto_seeds,
           {"parameter", "constant", "custom-call", "while", "conditional", "tuple",
            "get-tuple-element", "reduce", "gather", "scatter", "xla.sdy.sharding", "xla.sdy.meshes",
            "{mesh = #sdy.mesh<[\"a\"=2]>}"}};

@@ -5,7 +5,7 @@
 namespace spmd::testing {
 namespace {
 
-std::vector<std::string> seeds() {
+std::vector<std::string> hlo_text_seeds() {
   return {
       read_data("hlo_text/spellings.hlo.txt"), read_data("hlo_text/named_shardings.hlo.txt"),
       read_data("hlo_text/device_order.hlo.txt"), read_data("hlo_text/nested_computations.hlo.txt"),
@@ -20,7 +20,7 @@ std::vector<std::string> seeds() {
 FuzzTarget hlo_text_target() {
   return {"hlo_text",
           [](std::string_view bytes) { import_hlo_text(bytes, "fuzz"); },
-          seeds,
+          hlo_text_seeds,
           {"HloModule m, ",
            "ENTRY ",
            "ROOT ",

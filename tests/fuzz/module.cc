@@ -7,7 +7,7 @@ namespace spmd::testing {
 namespace {
 
 // What is read is written as something that reads as the same.
-void read(std::string_view bytes) {
+void read_module(std::string_view bytes) {
   const Module module = deserialize(bytes, "fuzz");
   std::optional<std::string> difference;
   try {
@@ -18,7 +18,7 @@ void read(std::string_view bytes) {
   if (difference) throw InternalError("what was written is not what was read: " + *difference);
 }
 
-std::vector<std::string> seeds() {
+std::vector<std::string> module_seeds() {
   std::vector<std::string> result;
   for (const std::string& text : seed_modules()) {
     result.push_back(serialize(parse_stablehlo(text, "seed")));
@@ -28,6 +28,8 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-FuzzTarget module_target() { return {"module", read, seeds, {"main", "stablehlo.add"}}; }
+FuzzTarget module_target() {
+  return {"module", read_module, module_seeds, {"main", "stablehlo.add"}};
+}
 
 }  // namespace spmd::testing

@@ -26,7 +26,7 @@ std::string value(const std::string& kind, const std::string& name, int element_
   return text + "} } } } ";
 }
 
-std::vector<std::string> seeds() {
+std::vector<std::string> onnx_seeds() {
   const std::string weights =
       "initializer { name: 'w' data_type: 1 dims: 3 dims: 2 float_data: [1, 2, 3, 4, 5, 6] } ";
   const std::string dense = value("input", "x", 1, {4, 3}) + value("output", "y", 1, {4, 2}) +
@@ -65,7 +65,7 @@ std::vector<std::string> seeds() {
 FuzzTarget onnx_target() {
   return {"onnx",
           [](std::string_view bytes) { import_onnx(bytes, "fuzz"); },
-          seeds,
+          onnx_seeds,
           {"MatMul",   "Conv",   "Reshape", "Shape",   "Gather",    "Slice",
            "Concat",   "If",     "Loop",    "Scan",    "Constant",  "ConstantOfShape",
            "Range",    "Expand", "Einsum",  "Softmax", "Attention", "LayerNormalization",

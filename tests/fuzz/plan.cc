@@ -7,7 +7,7 @@
 namespace spmd::testing {
 namespace {
 
-std::vector<std::string> seeds() {
+std::vector<std::string> plan_seeds() {
   std::vector<std::string> result;
   for (const std::string& text : small_modules()) {
     result.push_back(plan::serialize_plan(compile(parse_stablehlo(text, "seed"), {}, {}).plan));
@@ -18,7 +18,7 @@ std::vector<std::string> seeds() {
 }  // namespace
 
 FuzzTarget plan_target() {
-  return {"plan", [](std::string_view bytes) { plan::parse_plan(bytes, "fuzz"); }, seeds, {}};
+  return {"plan", [](std::string_view bytes) { plan::parse_plan(bytes, "fuzz"); }, plan_seeds, {}};
 }
 
 }  // namespace spmd::testing

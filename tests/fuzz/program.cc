@@ -7,7 +7,7 @@ namespace spmd::testing {
 namespace {
 
 // One of every format, and gzipped.
-std::vector<std::string> seeds() {
+std::vector<std::string> program_seeds() {
   std::vector<std::string> result;
   for (const FuzzTarget& target :
        {hlo_text_target(), module_target(), onnx_target(), stablehlo_target()}) {
@@ -28,7 +28,7 @@ FuzzTarget program_target() {
             import_bytes(bytes, "fuzz");
             read_recorded_run(bytes, "fuzz");
           },
-          seeds,
+          program_seeds,
           {"HloModule", "module", "ML\xefR", "PK\x03\x04", "\x1f\x8b\x08"}};
 }
 

@@ -18,7 +18,7 @@ void read_hlo_sharding(std::string_view text) {
 }
 
 // The first byte chooses how the rest is read.
-void read(std::string_view bytes) {
+void read_sharding(std::string_view bytes) {
   if (bytes.empty()) return;
   const MeshLookup lookup = [](std::string_view name) {
     return name == "mesh" ? &mesh() : nullptr;
@@ -47,7 +47,7 @@ void read(std::string_view bytes) {
   }
 }
 
-std::vector<std::string> seeds() {
+std::vector<std::string> sharding_seeds() {
   return {"h{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}",
           "h{devices=[2,2,2]0,1,2,3,4,5,6,7 last_tile_dims={manual}}",
           "h{{replicated}, {maximal device=0}, {manual}}",
@@ -66,8 +66,8 @@ std::vector<std::string> seeds() {
 
 FuzzTarget sharding_target() {
   return {"sharding",
-          read,
-          seeds,
+          read_sharding,
+          sharding_seeds,
           {"devices=[",
            "<=[",
            "T(",

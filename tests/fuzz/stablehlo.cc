@@ -6,7 +6,7 @@ namespace spmd::testing {
 namespace {
 
 // What is read prints as something that reads as the same.
-void read(std::string_view bytes) {
+void read_stablehlo(std::string_view bytes) {
   const Module module = parse_stablehlo(bytes, "fuzz");
   const std::string printed = print_stablehlo(module, {.locations = true});
   std::optional<std::string> difference;
@@ -22,7 +22,7 @@ void read(std::string_view bytes) {
 
 FuzzTarget stablehlo_target() {
   return {"stablehlo",
-          read,
+          read_stablehlo,
           seed_modules,
           {"module @m {",
            "func.func public @main(",

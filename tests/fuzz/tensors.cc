@@ -28,7 +28,7 @@ class ScratchFile {
   std::filesystem::path path_;
 };
 
-void read(std::string_view bytes) {
+void read_tensors(std::string_view bytes) {
   static const ScratchFile file;
   const auto source = open_tensor_source(file.write(bytes));
   // Every byte of every tensor is in the file.
@@ -52,7 +52,7 @@ std::string npy(const std::string& header, size_t data) {
   return bytes + header + std::string(data, '\1');
 }
 
-std::vector<std::string> seeds() {
+std::vector<std::string> tensors_seeds() {
   return {
       safetensors(
           R"({"__metadata__":{"a":"b"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
@@ -67,8 +67,8 @@ std::vector<std::string> seeds() {
 
 FuzzTarget tensors_target() {
   return {"tensors",
-          read,
-          seeds,
+          read_tensors,
+          tensors_seeds,
           {"\"dtype\":\"F32\"", "\"shape\":[", "\"data_offsets\":[", "__metadata__", "U8", "BOOL",
            "F8_E4M3", "9223372036854775807", "18446744073709551615", "-1", "1e3", "'descr': '",
            "'shape': (", "True", "|b1", ">f8", "\x93NUMPY"}};

@@ -5,7 +5,7 @@
 namespace spmd::testing {
 namespace {
 
-std::vector<std::string> seeds() {
+std::vector<std::string> vhlo_seeds() {
   std::vector<std::string> result;
   for (const char* name :
        {"batched_indexing.1.22.0.mlirbc", "collectives.0.9.0.mlirbc", "constants.1.22.0.mlirbc",
@@ -22,7 +22,7 @@ std::vector<std::string> seeds() {
 FuzzTarget vhlo_target() {
   return {"vhlo",
           [](std::string_view bytes) { import_bytes(bytes, "fuzz"); },
-          seeds,
+          vhlo_seeds,
           {"ML\xefR", "vhlo", "sdy", "builtin", "add_v1", "dot_general_v2", "constant_v1",
            "#sdy.sharding<@mesh, [{\"x\"}]>"}};
 }

@@ -31,6 +31,10 @@ everywhere 2 'no_match.yaml:3' 'attention/kernel' -- "${good[@]}" --config no_ma
 everywhere 2 'missing.yaml' -- "${good[@]}" --config missing.yaml
 everywhere 2 'unknown option --sate' 'did you mean --state?' -- model.mlir --sate x
 everywhere 2 '--set train: expected KEY=VALUE' -- "${good[@]}" --set train
+# The rank that speaks is not stopped by the end of the others, however late it starts.
+capture mpirun -n 2 bash -c '[[ ${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}} != 0 ]] || sleep 1
+exec "$SPMD_RUN" model.mlir --sate x'
+expect_error 2 'unknown option --sate'
 
 # --- state and batches
 write_tensors lacks.safetensors "other:F32:[4,2]:$one"

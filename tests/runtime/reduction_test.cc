@@ -10,7 +10,7 @@
 namespace spmd::cpu {
 namespace {
 
-struct Case {
+struct Reduced {
   Dims shape, dims;
   Dims kept() const {
     Dims result;
@@ -29,7 +29,7 @@ struct Case {
   }
 };
 
-const Case kCases[] = {
+const Reduced kReduced[] = {
     {{5}, {0}},         {{3000}, {0}},         {{4, 5}, {0}},       {{4, 5}, {1}},
     {{4, 5}, {0, 1}},   {{3, 2000}, {1}},      {{2000, 3}, {0}},    {{3, 2000}, {0}},
     {{2000, 3}, {1}},   {{3, 4, 5}, {1}},      {{3, 4, 5}, {0, 2}}, {{2, 3, 4, 5}, {1, 3}},
@@ -37,7 +37,7 @@ const Case kCases[] = {
     {{2, 70, 70}, {1}}, {{40, 3, 50}, {0, 2}}, {{1, 1}, {0, 1}},    {{64, 8, 33}, {2}},
 };
 
-plan::Step reduce_step(const Case& c, plan::ScalarOp op, std::vector<plan::View> inputs,
+plan::Step reduce_step(const Reduced& c, plan::ScalarOp op, std::vector<plan::View> inputs,
                        std::vector<plan::View> inits, std::vector<plan::View> outputs) {
   plan::Step step;
   plan::Reduce* reduce = step.mutable_reduce();
@@ -52,7 +52,7 @@ plan::Step reduce_step(const Case& c, plan::ScalarOp op, std::vector<plan::View>
 
 TEST(Reduce, SumsAndMaximaOnRandomViews) {
   for (uint64_t seed = 0; seed < 10; ++seed)
-    for (const Case& c : kCases)
+    for (const Reduced& c : kReduced)
       for (plan::ScalarOp op : {plan::ADD, plan::MAXIMUM}) {
         KernelBench bench(seed);
         const auto draw = [&] { return static_cast<float>(bench.pick(-50, 50)); };
@@ -72,7 +72,8 @@ TEST(Reduce, SumsAndMaximaOnRandomViews) {
 }
 
 TEST(Reduce, Bf16AccumulatesInFloat) {
-  for (const Case& c : {Case{{3000}, {0}}, Case{{1000, 3}, {0}}, Case{{3, 1000}, {1}}}) {
+  for (const Reduced& c :
+       {Reduced{{3000}, {0}}, Reduced{{1000, 3}, {0}}, Reduced{{3, 1000}, {1}}}) {
     KernelBench bench;
     // A running sum in bf16 would stick at 256.
     const plan::View in =
@@ -100,7 +101,7 @@ TEST(Reduce, BooleansAndIntegers) {
 // argmax: a program on two operands.
 TEST(Reduce, SeveralOperands) {
   for (uint64_t seed = 0; seed < 20; ++seed)
-    for (const Case& c : {Case{{4, 50}, {1}}, Case{{50, 4}, {0}}, Case{{300}, {0}}}) {
+    for (const Reduced& c : {Reduced{{4, 50}, {1}}, Reduced{{50, 4}, {0}}, Reduced{{300}, {0}}}) {
       KernelBench bench(seed);
       const auto draw = [&] { return static_cast<float>(bench.pick(-9, 9)); };
       const plan::View values = bench.random_view<float>(plan::F32, c.shape, draw);

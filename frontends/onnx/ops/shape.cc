@@ -1,6 +1,5 @@
-// Ops that only move elements, and those whose values are shapes.
+// Ops that only move elements.
 #include <algorithm>
-#include <cmath>
 
 #include "frontends/onnx/ops.h"
 #include "frontends/onnx/ops/common.h"
@@ -165,70 +164,6 @@ void slice_op(Node& node) {
   node.set(0, x);
 }
 
-// ---- pad
-
-// Index of the element that position `at` of a padded dimension repeats.
-int64_t source_position(const std::string& mode, int64_t at, int64_t size) {
-  if (mode == "edge") return std::clamp<int64_t>(at, 0, size - 1);
-  if (mode == "wrap") return ((at % size) + size) % size;
-  if (size == 1) return 0;
-  const int64_t period = 2 * (size - 1);  // reflect
-  const int64_t folded = ((at % period) + period) % period;
-  return folded < size ? folded : period - folded;
-}
-
-Expr pad_by_repeating(Node& node, Expr x, const std::string& mode, const Dims& low,
-                      const Dims& high) {
-  for (int64_t d = 0; d < x.rank(); ++d) {
-    const int64_t before = low[static_cast<size_t>(d)], after = high[static_cast<size_t>(d)];
-    if (before == 0 && after == 0) continue;
-    const int64_t size = x.dim(d);
-    node.require(size > 0, "an empty dimension has nothing to repeat");
-    node.check_table(static_cast<double>(size + before + after));
-    Dims positions;
-    for (int64_t i = -before; i < size + after; ++i) {
-      positions.push_back(source_position(mode, i, size));
-    }
-    x = take(x, integers(x.writer(), positions), d);
-  }
-  return x;
-}
-
-void pad_op(Node& node) {
-  const Expr x = node.in(0);
-  const bool attributes = node.opset() < 11;
-  const std::string mode = node.text("mode", "constant");
-  node.require(mode == "constant" || mode == "edge" || mode == "reflect" || mode == "wrap",
-               "its attribute mode is unknown");
-  Dims pads = attributes ? node.integers(node.opset() < 2 ? "paddings" : "pads").value_or(Dims{})
-                         : node.known_integers(1);
-  const Dims axes = !attributes && node.has(3) ? node.axes(node.known_integers(3), x.rank())
-                                               : dims_from(0, x.rank());
-  node.require(pads.size() == 2 * axes.size(), "it has not two pads per dimension");
-  Dims low(x.shape().size(), 0), high = low;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    low[static_cast<size_t>(axes[i])] = pads[i];
-    high[static_cast<size_t>(axes[i])] = pads[i + axes.size()];
-  }
-  for (size_t d = 0; d < low.size(); ++d) {
-    const int64_t limit = int64_t{1} << 40;
-    node.require(low[d] < limit && high[d] < limit && low[d] > -limit && high[d] > -limit &&
-                     x.shape()[d] + low[d] + high[d] >= 0,
-                 "its pads are out of range");
-  }
-  if (mode != "constant") {
-    node.require(*std::min_element(pads.begin(), pads.end()) >= 0 || pads.empty(),
-                 "negative pads need mode constant");
-    return node.set(0, pad_by_repeating(node, x, mode, low, high));
-  }
-  Expr value = attributes    ? splat(node.writer(), {x.dtype(), {}}, node.number("value", 0))
-               : node.has(2) ? reshape(node.in(2), {})
-                             : splat(node.writer(), {x.dtype(), {}}, 0);
-  if (x.dtype() == DType::kBool && value.dtype() != DType::kBool) value = not_equal(value, 0.0);
-  node.set(0,
-           Expr(node.writer(), x.builder().pad(x.id(), convert(value, x.dtype()).id(), low, high)));
-}
-
 // ---- repetition
 
 void expand(Node& node) {
@@ -264,86 +199,6 @@ void tile_op(Node& node) {
     node.require(x.shape()[d] <= (int64_t{1} << 31), "the result is too large");
   }
   node.set(0, tile(x, repeats));
-}
-
-// ---- shapes as values
-
-void shape_op(Node& node) {
-  const Expr x = node.in(0);
-  const auto wrap = [&](int64_t at) {
-    return std::clamp<int64_t>(at < 0 ? at + x.rank() : at, 0, x.rank());
-  };
-  const int64_t start = wrap(node.integer("start", 0));
-  const int64_t end = std::max(start, wrap(node.integer("end", x.rank())));
-  node.set(0, integers(node.writer(), Dims(x.shape().begin() + start, x.shape().begin() + end)));
-}
-
-void size_op(Node& node) {
-  const Expr x = node.in(0);
-  const int64_t size = x.num_elements();
-  node.set(0, constant(node.writer(), Literal::splat({DType::kS64, {}}, &size)));
-}
-
-void constant_op(Node& node) {
-  Writer& writer = node.writer();
-  if (node.has_attribute("value_string") || node.has_attribute("value_strings")) {
-    StringTensor strings{{}, {node.text("value_string", "")}};
-    if (node.has_attribute("value_strings")) {
-      strings.elements = node.texts("value_strings");
-      strings.shape = {static_cast<int64_t>(strings.elements.size())};
-    }
-    return node.set(0, Value::of(std::move(strings)));
-  }
-  if (const auto value = node.tensor("value")) return node.set(0, constant(writer, *value));
-  if (node.has_attribute("value_int")) {
-    const int64_t value = node.integer("value_int");
-    return node.set(0, constant(writer, Literal::splat({DType::kS64, {}}, &value)));
-  }
-  if (node.has_attribute("value_float")) {
-    return node.set(0, splat(writer, {DType::kF32, {}}, node.number("value_float", 0)));
-  }
-  if (const auto values = node.integers("value_ints"))
-    return node.set(0, integers(writer, *values));
-  if (const auto values = node.numbers("value_floats")) {
-    const std::vector<float> floats(values->begin(), values->end());
-    const TensorType type{DType::kF32, {static_cast<int64_t>(floats.size())}};
-    return node.set(0, constant(writer, Literal::of(type, floats)));
-  }
-  node.unsupported("a constant that is neither a tensor nor numbers nor strings");
-}
-
-void constant_of_shape(Node& node) {
-  const Literal zero(TensorType{DType::kF32, {1}});
-  const Literal value = node.tensor("value").value_or(zero);
-  node.require(value.type().num_elements() == 1, "its value has not one element");
-  const TensorType type{value.type().dtype, node.known_integers(0)};
-  for (int64_t size : type.shape) node.require(size >= 0, "its shape has a negative size");
-  node.require(is_valid(type), "its shape is too large");
-  node.set(0,
-           constant(node.writer(), Literal::splat(type, static_cast<const void*>(value.data()))));
-}
-
-void range(Node& node) {
-  const Expr start = node.in(0), delta = node.in(2);
-  const double first = node.known_numbers(0).at(0), limit = node.known_numbers(1).at(0),
-               step = node.known_numbers(2).at(0);
-  node.require(step != 0, "its step is 0");
-  const double count = std::max(0.0, std::ceil((limit - first) / step));
-  node.require(count < static_cast<double>(int64_t{1} << 40), "it has too many elements");
-  const TensorType type{start.dtype(), {static_cast<int64_t>(count)}};
-  const Expr positions = iota(node.writer(), type, 0);
-  node.set(0, positions * reshape(delta, {}) + reshape(start, {}));
-}
-
-void eye_like(Node& node) {
-  const Expr x = node.in(0);
-  node.require(x.rank() == 2, "its input is no matrix");
-  const int64_t k = node.integer("k", 0);
-  const DType dtype = node.has_attribute("dtype") ? node.dtype("dtype") : x.dtype();
-  const TensorType index{DType::kS64, x.shape()};
-  const Expr on =
-      equal(iota(node.writer(), index, 0) + static_cast<double>(k), iota(node.writer(), index, 1));
-  node.set(0, convert(on, dtype));
 }
 
 void trilu(Node& node) {
@@ -389,42 +244,15 @@ void space_to_depth(Node& node) {
   node.set(0, reshape(split, {x.dim(0), x.dim(1) * b * b, rows, columns}));
 }
 
-void center_crop_pad(Node& node) {
-  Expr x = node.in(0);
-  const Dims sizes = node.known_integers(1);
-  const Dims axes = node.axes(node.integers("axes").value_or(dims_from(0, x.rank())), x.rank());
-  node.require(sizes.size() == axes.size(), "it has not one size per axis");
-  Dims low(x.shape().size(), 0), high = low;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const int64_t size = x.dim(axes[i]), to = node.at_least(0, sizes[i], "a size");
-    if (to <= size) {
-      const int64_t start = (size - to) / 2;
-      x = slice_dim(x, axes[i], start, start + to);
-    } else {
-      low[static_cast<size_t>(axes[i])] = (to - size) / 2;
-      high[static_cast<size_t>(axes[i])] = to - size - (to - size) / 2;
-    }
-  }
-  node.set(0, pad(x, 0, low, high));
-}
-
 }  // namespace
 
 std::span<const OpHandler> shape_ops() {
   static constexpr OpHandler kOps[] = {
-      {"CenterCropPad", center_crop_pad},
       {"Concat", concat},
-      {"Constant", constant_op, Accepts::kAnything},
-      {"ConstantOfShape", constant_of_shape},
       {"DepthToSpace", depth_to_space},
       {"Expand", expand},
-      {"EyeLike", eye_like},
       {"Flatten", flatten_op},
-      {"Pad", pad_op},
-      {"Range", range, Accepts::kNumbers},
       {"Reshape", reshape_op},
-      {"Shape", shape_op},
-      {"Size", size_op},
       {"Slice", slice_op},
       {"SpaceToDepth", space_to_depth},
       {"Split", split},

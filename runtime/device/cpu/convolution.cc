@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/device/cpu/image_to_columns.h"
 #include "runtime/device/cpu/kernel.h"
 #include "runtime/device/cpu/onednn.h"
 #include "runtime/device/cpu/packer.h"
@@ -19,103 +20,6 @@ struct Tensor {
   int64_t dense_offset = 0;  // bytes in the workspace
   int64_t first = 0;         // bytes in the packed storage, of the first element packed
   int64_t zeroed_bytes = 0;  // of the packed storage, before packing
-};
-
-// Reads windows of one image and group into a matrix [features * window, positions], for a matrix
-// product with the kernel.
-class ImageToColumns : public ConvolutionCall {
- public:
-  // `columns`: room for the matrix, found in the workspace by the caller.
-  ImageToColumns(const ConvolutionProblem& problem, Lane lane) : p_(problem), lane_(lane) {
-    bytes_ = lane_bytes(lane);
-    spatial_.assign(p_.out.begin() + 2, p_.out.end());
-    window_.assign(p_.kernel.begin() + 2, p_.kernel.end());
-    positions_ = product(spatial_);
-    depth_ = p_.kernel[1] * product(window_);
-    GemmProblem g;
-    g.lane = lane;
-    g.m = p_.kernel[0] / p_.groups;
-    g.n = positions_;
-    g.k = depth_;
-    g.lhs_m = depth_;
-    g.lhs_k = 1;
-    g.rhs_n = 1;
-    g.rhs_k = positions_;
-    g.out_m = p_.out_strides[1];
-    g.out_n = 1;
-    gemm_ = make_gemm(g);
-  }
-
-  // The kernel must be dense by rows; the result too, except for its batch and feature strides.
-  int64_t columns_bytes() const { return depth_ * positions_ * bytes_; }
-  void set_columns(std::byte* columns) { columns_ = columns; }
-
-  void run(const void* input, const void* kernel, void* out) override {
-    const int64_t features = p_.kernel[1], outs = p_.kernel[0] / p_.groups;
-    for (int64_t n = 0; n < p_.out[0]; ++n)
-      for (int64_t g = 0; g < p_.groups; ++g) {
-        fill(static_cast<const std::byte*>(input) +
-             (n * p_.input_strides[0] + g * features * p_.input_strides[1]) * bytes_);
-        gemm_->run(static_cast<const std::byte*>(kernel) + g * outs * depth_ * bytes_, columns_,
-                   static_cast<std::byte*>(out) +
-                       (n * p_.out_strides[0] + g * outs * p_.out_strides[1]) * bytes_);
-      }
-  }
-
- private:
-  static int64_t product(const Dims& dims) {
-    int64_t result = 1;
-    for (int64_t size : dims) result *= size;
-    return result;
-  }
-
-  void fill(const std::byte* image) {
-    std::byte* row = columns_;
-    Dims tap(window_.size(), 0);
-    for (int64_t c = 0; c < p_.kernel[1]; ++c) {
-      std::fill(tap.begin(), tap.end(), 0);
-      do {
-        fill_row(image + c * p_.input_strides[1] * bytes_, tap, row);
-        row += positions_ * bytes_;
-      } while (advance(tap, window_));
-    }
-  }
-
-  static bool advance(Dims& index, const Dims& shape) {
-    for (size_t d = shape.size(); d-- > 0;) {
-      if (++index[d] < shape[d]) return true;
-      index[d] = 0;
-    }
-    return false;
-  }
-
-  // One element of the window, at all positions.
-  void fill_row(const std::byte* plane, const Dims& tap, std::byte* row) {
-    Dims& position = position_;
-    position.assign(spatial_.size(), 0);
-    do {
-      bool inside = true;
-      int64_t offset = 0;
-      for (size_t d = 0; d < spatial_.size(); ++d) {
-        const int64_t at = position[d] * p_.stride[d] + tap[d] * p_.dilation[d] - p_.pad_low[d];
-        inside = inside && at >= 0 && at < p_.input[d + 2];
-        offset += at * p_.input_strides[d + 2];
-      }
-      if (inside) {
-        std::memcpy(row, plane + offset * bytes_, static_cast<size_t>(bytes_));
-      } else {
-        std::memset(row, 0, static_cast<size_t>(bytes_));
-      }
-      row += bytes_;
-    } while (advance(position, spatial_));
-  }
-
-  ConvolutionProblem p_;
-  Lane lane_;
-  int64_t bytes_ = 0, positions_ = 0, depth_ = 0;
-  Dims spatial_, window_, position_;
-  std::unique_ptr<Gemm> gemm_;
-  std::byte* columns_ = nullptr;
 };
 
 class ConvolutionKernel : public Kernel {

@@ -299,7 +299,7 @@ class SelectAndScatterKernel : public Kernel {
   KernelPtr fill_;
 };
 
-class NothingToDo : public Kernel {
+class NoWindows : public Kernel {
  public:
   void run(const RunContext&) override {}
 };
@@ -307,13 +307,13 @@ class NothingToDo : public Kernel {
 }  // namespace
 
 KernelPtr make_reduce_window(const plan::ReduceWindow& step, LoadContext& context) {
-  if (plan::element_count(step.outputs(0).shape()) == 0) return std::make_unique<NothingToDo>();
+  if (plan::element_count(step.outputs(0).shape()) == 0) return std::make_unique<NoWindows>();
   if (KernelPtr cumulative = make_cumulative(step, context)) return cumulative;
   return std::make_unique<ReduceWindowKernel>(step, context);
 }
 
 KernelPtr make_select_and_scatter(const plan::SelectAndScatter& step, LoadContext& context) {
-  if (plan::element_count(step.operand().shape()) == 0) return std::make_unique<NothingToDo>();
+  if (plan::element_count(step.operand().shape()) == 0) return std::make_unique<NoWindows>();
   return std::make_unique<SelectAndScatterKernel>(step, context);
 }
 

@@ -1,0 +1,295 @@
+#include "sharding/propagation/graph.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/describe.h"
+#include "sharding/propagation/propagation.h"
+#include "support/error.h"
+
+namespace spmd::propagation {
+namespace {
+
+class GraphCollector {
+ public:
+  GraphCollector(const Module& module, const AtomTable& atoms, OriginTable& origins)
+      : module_(module), fn_(module.main()), atoms_(atoms), origins_(origins) {}
+
+  Graph collect() {
+    collect_states();
+    collect_nodes();
+    return std::move(graph_);
+  }
+
+ private:
+  void collect_states();
+  void annotate(uint32_t state, const Sharding& sharding, int level);
+  uint32_t add_fixed_state(const TensorType& type, const Sharding& sharding, int level,
+                           std::string annotation);
+  void collect_nodes();
+  void collect_op(OpId id);
+  void collect_tensors(const Op& op, FactorRule& rule, Node& node);
+  void tie(const std::vector<uint32_t>& states, int64_t rank, OpId op = OpId::kNone,
+           int only_source = -1);
+  void tie_barrier(OpId id);
+  void tie_groups();
+  void finish(Node& node);
+
+  const Module& module_;
+  const Function& fn_;
+  const AtomTable& atoms_;
+  OriginTable& origins_;
+  Graph graph_;
+};
+
+void GraphCollector::annotate(uint32_t state, const Sharding& sharding, int level) {
+  ValueState& value = graph_.states[state];
+  for (size_t d = 0; d < value.dims.size(); ++d) {
+    DimState& dim = value.dims[d];
+    dim.axes = atoms_.to_atoms(sharding.dims[d].axes);
+    dim.open = sharding.dims[d].open;
+    dim.level = sharding.dims[d].priority.value_or(level);
+    if (std::find(graph_.levels.begin(), graph_.levels.end(), dim.level) == graph_.levels.end()) {
+      graph_.levels.push_back(dim.level);
+    }
+    value.used |= mask_of(dim.axes);
+  }
+  value.used |= mask_of(atoms_.to_atoms(sharding.replicated)) |
+                mask_of(atoms_.to_atoms(sharding.unreduced)) |
+                mask_of(atoms_.to_atoms(sharding.manual));
+}
+
+uint32_t GraphCollector::add_fixed_state(const TensorType& type, const Sharding& sharding,
+                                         int level, std::string annotation) {
+  ValueState state;
+  state.dims.resize(type.shape.size());
+  state.elements = type.num_elements();
+  graph_.states.push_back(std::move(state));
+  const auto index = static_cast<uint32_t>(graph_.states.size() - 1);
+  annotate(index, sharding, level);
+  origins_.add_fixed(std::move(annotation));
+  for (DimState& dim : graph_.states[index].dims) dim.open = false;
+  return index;
+}
+
+void GraphCollector::collect_states() {
+  graph_.states.resize(fn_.num_value_ids());
+  for (size_t i = 0; i < graph_.states.size(); ++i) {
+    const TensorType& type = fn_.type(static_cast<ValueId>(i));
+    graph_.states[i].dims.resize(type.shape.size());
+    graph_.states[i].elements = type.num_elements();
+  }
+  graph_.levels = {0};
+  for (size_t i = 0; i < fn_.arguments().size(); ++i) {
+    const ValueId arg = fn_.arguments()[i];
+    const bool is_state = fn_.argument_info[i].aliased_result >= 0;
+    if (fn_.value(arg).sharding) {
+      annotate(static_cast<uint32_t>(arg), *fn_.value(arg).sharding, is_state ? 1 : 0);
+    }
+  }
+  walk(fn_, [&](OpId id) {
+    const Op& op = fn_.op(id);
+    for (ValueId result : op.results) {
+      if (fn_.value(result).sharding) {
+        annotate(static_cast<uint32_t>(result), *fn_.value(result).sharding, 0);
+      }
+    }
+    if (op.code == OpCode::kShardingConstraint || op.code == OpCode::kReshard) {
+      annotate(static_cast<uint32_t>(op.results[0]), op.as<ReshardAttrs>().sharding, 0);
+    }
+    if (op.code == OpCode::kManualComputation) {
+      // Inside, manual axes are taken; outside, results are placed as declared.
+      const auto& attrs = op.as<ManualComputationAttrs>();
+      const AtomMask manual = mask_of(atoms_.to_atoms(attrs.manual_axes));
+      for (ValueId arg : fn_.block(op.regions[0]).args) graph_.states[index_of(arg)].used |= manual;
+      walk(fn_, op.regions[0], [&](OpId inner) {
+        for (ValueId result : fn_.op(inner).results) graph_.states[index_of(result)].used |= manual;
+      });
+      for (size_t i = 0; i < op.results.size(); ++i) {
+        annotate(static_cast<uint32_t>(op.results[i]), attrs.out_shardings[i], 0);
+      }
+    }
+  });
+}
+
+void GraphCollector::tie(const std::vector<uint32_t>& states, int64_t rank, OpId op,
+                         int only_source) {
+  Node node;
+  node.op = op;
+  node.pass_through = true;
+  node.only_source = only_source;
+  std::vector<DimFactors> dims(static_cast<size_t>(rank));
+  for (int64_t d = 0; d < rank; ++d) {
+    node.factors.push_back({INT64_MAX, FactorKind::kPassThrough});
+    dims[static_cast<size_t>(d)] = {static_cast<int>(d)};
+  }
+  for (uint32_t state : states) node.tensors.push_back({state, dims});
+  finish(node);
+}
+
+// Axes pass a barrier in its direction only.
+void GraphCollector::tie_barrier(OpId id) {
+  const Op& op = fn_.op(id);
+  const PropagationDirection allowed = op.as<PropagationBarrierAttrs>().allowed;
+  if (allowed == PropagationDirection::kNone) return;
+  const int only_source = allowed == PropagationDirection::kForward    ? 0
+                          : allowed == PropagationDirection::kBackward ? 1
+                                                                       : -1;
+  tie({static_cast<uint32_t>(op.operands[0]), static_cast<uint32_t>(op.results[0])},
+      fn_.type(op.results[0]).rank(), id, only_source);
+}
+
+// Values of one sharding group are placed alike.
+void GraphCollector::tie_groups() {
+  struct Group {
+    OpId first;
+    int64_t rank;
+    std::vector<uint32_t> states;
+  };
+  std::map<int64_t, Group> groups;
+  walk(fn_, [&](OpId id) {
+    const Op& op = fn_.op(id);
+    if (op.code != OpCode::kShardingGroup) return;
+    const int64_t group = op.as<ShardingGroupAttrs>().group;
+    const int64_t rank = fn_.type(op.operands[0]).rank();
+    Group& entry = groups.try_emplace(group, Group{id, rank, {}}).first->second;
+    if (entry.rank != rank) {
+      throw UserError(
+          op.location ? op.location->to_string() : module_.source,
+          fmt::format("sharding group {} has values of rank {} and {}", group, entry.rank, rank),
+          "values that are placed alike need equal numbers of dimensions");
+    }
+    entry.states.push_back(static_cast<uint32_t>(op.operands[0]));
+  });
+  for (const auto& [number, group] : groups) tie(group.states, group.rank, group.first);
+}
+
+void GraphCollector::finish(Node& node) {
+  std::vector<int64_t> weight(node.factors.size(), 0);
+  for (const Node::Tensor& tensor : node.tensors) {
+    for (const DimFactors& dim : tensor.dims) {
+      for (int factor : dim) {
+        int64_t& best = weight[static_cast<size_t>(factor)];
+        best = std::max(best, graph_.states[tensor.state].elements);
+      }
+    }
+  }
+  for (size_t f = 0; f < node.factors.size(); ++f) node.order.push_back(static_cast<int>(f));
+  std::stable_sort(node.order.begin(), node.order.end(), [&](int a, int b) {
+    return weight[static_cast<size_t>(a)] > weight[static_cast<size_t>(b)];
+  });
+  graph_.nodes.push_back(std::move(node));
+}
+
+void GraphCollector::collect_tensors(const Op& op, FactorRule& rule, Node& node) {
+  // Along an exchanged factor a small part of a dimension says little about the whole, and the
+  // other way round: blocks of the one are far from those of the other.
+  const auto drop_small = [&](ValueId value, TensorFactors& tensor) {
+    for (size_t d = 0; d < tensor.dims.size(); ++d) {
+      if (tensor.dims[d].empty()) continue;
+      const Factor& factor = rule.factors[static_cast<size_t>(tensor.dims[d][0])];
+      if (factor.exchanged && 2 * fn_.type(value).shape[d] <= factor.size) tensor.dims[d].clear();
+    }
+  };
+  const auto add = [&](ValueId value, TensorFactors& tensor) {
+    if (is_free_source(fn_, value)) return;
+    drop_small(value, tensor);
+    node.tensors.push_back({static_cast<uint32_t>(value), std::move(tensor.dims)});
+  };
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    ValueId value = op.operands[i];
+    if (op.code == OpCode::kConcatenate) {
+      value = joined_source(fn_, value, op.as<ConcatenateAttrs>().dim);
+    }
+    add(value, rule.operands[i]);
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) add(op.results[i], rule.results[i]);
+}
+
+void GraphCollector::collect_op(OpId id) {
+  const Op& op = fn_.op(id);
+  const auto state = [](ValueId value) { return static_cast<uint32_t>(value); };
+  if (std::optional<FactorRule> rule = factor_rule(fn_, id)) {
+    Node node;
+    node.op = id;
+    node.pass_through =
+        family_of(op.code) == OpFamily::kElementwise || family_of(op.code) == OpFamily::kShape;
+    collect_tensors(op, *rule, node);
+    node.factors = std::move(rule->factors);
+    if (node.tensors.size() > 1) finish(node);
+    return;
+  }
+  switch (op.code) {
+    case OpCode::kWhile:
+      for (size_t i = 0; i < op.operands.size(); ++i) {
+        std::vector<uint32_t> tied = {state(op.results[i]), state(fn_.block(op.regions[0]).args[i]),
+                                      state(fn_.block(op.regions[1]).args[i])};
+        for (ValueId value : {op.operands[i], fn_.op(fn_.terminator(op.regions[1])).operands[i]}) {
+          if (!is_free_source(fn_, value)) tied.push_back(state(value));
+        }
+        tie(tied, fn_.type(op.operands[i]).rank(), id);
+      }
+      return;
+    case OpCode::kIf:
+    case OpCode::kCase:
+      for (size_t i = 0; i < op.results.size(); ++i) {
+        std::vector<uint32_t> tied = {state(op.results[i])};
+        for (BlockId region : op.regions) {
+          const ValueId value = fn_.op(fn_.terminator(region)).operands[i];
+          if (!is_free_source(fn_, value)) tied.push_back(state(value));
+        }
+        tie(tied, fn_.type(op.results[i]).rank(), id);
+      }
+      return;
+    case OpCode::kOptimizationBarrier:
+      for (size_t i = 0; i < op.results.size(); ++i) {
+        tie({state(op.operands[i]), state(op.results[i])}, fn_.type(op.results[i]).rank(), id);
+      }
+      return;
+    case OpCode::kPropagationBarrier:
+      return tie_barrier(id);
+    case OpCode::kShardingConstraint:
+    case OpCode::kReshard:
+      tie({state(op.operands[0]), state(op.results[0])}, fn_.type(op.results[0]).rank(), id);
+      return;
+    case OpCode::kManualComputation: {
+      const auto& attrs = op.as<ManualComputationAttrs>();
+      for (size_t i = 0; i < op.operands.size(); ++i) {
+        const TensorType& type = fn_.type(op.operands[i]);
+        if (is_free_source(fn_, op.operands[i])) continue;
+        tie({state(op.operands[i]), add_fixed_state(type, attrs.in_shardings[i], 0, place_of(op))},
+            type.rank(), id);
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void GraphCollector::collect_nodes() {
+  // Regions of reducers and comparators hold scalars only: nothing to propagate.
+  walk(fn_, [&](OpId id) { collect_op(id); });
+  tie_groups();
+  for (size_t i = 0; i < fn_.results().size(); ++i) {
+    const ValueId result = fn_.results()[i];
+    if (!fn_.result_info[i].sharding || is_free_source(fn_, result)) continue;
+    bool is_state = false;
+    for (const ArgumentInfo& info : fn_.argument_info) {
+      is_state = is_state || info.aliased_result == static_cast<int>(i);
+    }
+    tie({static_cast<uint32_t>(result),
+         add_fixed_state(fn_.type(result), *fn_.result_info[i].sharding, is_state ? 1 : 0,
+                         "result " + name_of_result(fn_, i))},
+        fn_.type(result).rank());
+  }
+  std::sort(graph_.levels.begin(), graph_.levels.end());
+}
+
+}  // namespace
+
+Graph collect_graph(const Module& module, const AtomTable& atoms, OriginTable& origins) {
+  return GraphCollector(module, atoms, origins).collect();
+}
+
+}  // namespace spmd::propagation
