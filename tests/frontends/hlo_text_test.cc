@@ -180,6 +180,18 @@ TEST(HloText, TopKTakesTheLargestUnlessItSaysOtherwise) {
   EXPECT_NE(error.find("selects the smallest elements"), error.npos) << error;
 }
 
+TEST(HloText, GroupsMayBeThoseOfANamedMesh) {
+  const Module module = import_hlo_text(
+      "HloModule m, num_partitions=4\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] "
+      "parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\nENTRY main {\n  x = f32[4] parameter(0)\n"
+      "  ROOT r = f32[4] all-reduce(x), channel_id=1, use_global_device_ids=true, "
+      "replica_groups=mesh['x'=2,'y'=2] {'x'}, to_apply=sum\n}\n",
+      "test.hlo");
+  const Function& main = module.main();
+  EXPECT_EQ(main.def(main.results()[0])->as<AllReduceAttrs>().groups.explicit_groups,
+            (std::vector<std::vector<int64_t>>{{0, 2}, {1, 3}}));
+}
+
 TEST(HloText, ShardingsOfUnitedAxesAreThoseOfNamedMeshes) {
   const auto sharding = [](const std::string& text) {
     const Module module =
