@@ -88,7 +88,8 @@ std::vector<size_t> FftSplitter::order(const Op& op, const Placement& at) const 
   return dims;
 }
 
-// The dimension that the axes of `dim` go to: one that they divide, that is not pending, the longest.
+// The dimension that the axes of `dim` go to: one that they divide, that is not pending, the
+// longest.
 std::optional<size_t> FftSplitter::room_for(size_t dim, const Dims& shape, const Placement& at,
                                             const std::vector<bool>& pending) const {
   std::optional<size_t> best;
@@ -155,9 +156,8 @@ double FftSplitter::seconds_whole(const Op& op, const Placement& now) {
 double FftSplitter::seconds_of(const Op& op, const std::vector<Step>& steps, Placement now) {
   // Complex from the first step on: what a real operand would be.
   const TensorType& operand = fn_.type(op.operands[0]);
-  const TensorType type = is_complex(operand.dtype)
-                              ? operand
-                              : operand.with_dtype(fn_.type(op.results[0]).dtype);
+  const TensorType type =
+      is_complex(operand.dtype) ? operand : operand.with_dtype(fn_.type(op.results[0]).dtype);
   double sum = 0;
   for (const Step& step : steps) {
     sum += costs_.seconds(type, now, step.at) + traffic(type, step.at);

@@ -124,8 +124,8 @@ void Variation::visit_op(const Op& op, AxisMask around) {
   }
 }
 
-// Each carry varies as what it starts as and what becomes of it, and all do where the number of trips
-// does.
+// Each carry varies as what it starts as and what becomes of it, and all do where the number of
+// trips does.
 void Variation::visit_while(const Op& op, AxisMask around) {
   const BlockId condition = op.regions[0], body = op.regions[1];
   // What an earlier visit, from a loop around this one, found out stays true.

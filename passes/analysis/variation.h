@@ -1,4 +1,5 @@
-// Variation: along which mesh axes the values of manual computations may differ from device to device.
+// Variation: along which mesh axes the values of manual computations may differ from device to
+// device.
 #pragma once
 
 #include <unordered_map>

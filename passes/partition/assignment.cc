@@ -46,7 +46,8 @@ bool occurs(const std::vector<TensorFactors>& tensors, int factor) {
   });
 }
 
-// Whether a factor is the only one of every dimension that it is in: such a dimension may be padded.
+// Whether a factor is the only one of every dimension that it is in: such a dimension may be
+// padded.
 bool is_alone(const FactorRule& rule, int factor) {
   const auto alone = [&](const TensorFactors& tensor) {
     return std::all_of(tensor.dims.begin(), tensor.dims.end(), [&](const DimFactors& dim) {

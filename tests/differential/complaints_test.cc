@@ -1,5 +1,6 @@
-// Small programs on which partitioners are publicly known to be wrong or to fail, at every stage and
-// run. Those whose numbers are worked out by hand are in tests/passes/complaints_values_test.cc.
+// Small programs on which partitioners are publicly known to be wrong or to fail, at every stage
+// and run. Those whose numbers are worked out by hand are in
+// tests/passes/complaints_values_test.cc.
 #include "gtest/gtest.h"
 #include "tests/differential/same_meaning.h"
 
@@ -172,8 +173,7 @@ TEST(ComplaintsRun, AReduceScatterInTwoGroupsOfEveryOther) {
       %c = stablehlo.add %b, %k : tensor<8x3xi32>
       %t = stablehlo.transpose %c, dims = [1, 0] : (tensor<8x3xi32>) -> tensor<3x8xi32>
       %1 = "stablehlo.reduce_scatter"()" +
-           (dim[0] == '0' ? "%c" : "%t") +
-           R"() <{scatter_dimension = )" + dim +
+           (dim[0] == '0' ? "%c" : "%t") + R"() <{scatter_dimension = )" + dim +
            R"( : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
       ^bb0(%p: tensor<i32>, %q: tensor<i32>):
         %s = stablehlo.add %p, %q : tensor<i32>

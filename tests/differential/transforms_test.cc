@@ -43,7 +43,8 @@ TEST(Transforms, OfSeveralDimensions) {
                       transform("IFFT", "8x5", R"([{"x", "y"}, {}])", "8, 5", "f32"));
   expect_same_meaning(R"("x"=3)", transform("FFT", "7x9", R"([{}, {"x"}])", "7, 9", "f32"));
   // No dimension has room for the axes of another: 2 x 16 along four devices each way.
-  expect_same_meaning(R"("x"=2, "y"=4)", transform("FFT", "2x16", R"([{"x"}, {"y"}])", "2, 16", "f32"));
+  expect_same_meaning(R"("x"=2, "y"=4)",
+                      transform("FFT", "2x16", R"([{"x"}, {"y"}])", "2, 16", "f32"));
 }
 
 TEST(Transforms, OfRealNumbers) {
@@ -64,8 +65,8 @@ TEST(Transforms, OfRealNumbers) {
 
 TEST(Transforms, OfUnevenBatches) {
   for (const char* rows : {"3", "5", "6"}) {
-    expect_same_meaning(R"("x"=4)", transform("FFT", std::string(rows) + "x16", R"([{}, {"x"}])",
-                                              "16", "f32"));
+    expect_same_meaning(R"("x"=4)",
+                        transform("FFT", std::string(rows) + "x16", R"([{}, {"x"}])", "16", "f32"));
   }
 }
 

@@ -37,8 +37,9 @@ std::string branch(const std::string& condition) {
       }) : (tensor<i1>) -> tensor<2xf32>)";
 }
 
-const std::string kIsSecond = "%c = stablehlo.compare EQ, %id, %one, UNSIGNED : (tensor<ui32>, "
-                              "tensor<ui32>) -> tensor<i1>";
+const std::string kIsSecond =
+    "%c = stablehlo.compare EQ, %id, %one, UNSIGNED : (tensor<ui32>, "
+    "tensor<ui32>) -> tensor<i1>";
 
 TEST(CheckUniformity, ACollectiveInABranchThatNotAllDevicesTakeIsRefused) {
   const std::string message = error_of([] { partition(manual(branch(kIsSecond))); });

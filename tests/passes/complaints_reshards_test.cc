@@ -22,15 +22,16 @@ TEST(Complaints, WhatOneDeviceHeldIsCutByAll) {
   EXPECT_EQ(sent_by(module), Lines{});
 }
 
-TEST(Complaints, ABatchSplitForAccumulationTheOtherWayRoundIsOneExchange) {
-  // Row r of eight becomes row r % 4 of batch r / 4: half of what a device has goes elsewhere.
+TEST(Complaints, ABatchSplitForAccumulationTheOtherWayRoundIsNotGathered) {
+  // Row r of eight becomes row r % 4 of batch r / 4. Half of a block of two rows changes places,
+  // and then all of it; gathering would send three blocks.
   EXPECT_EQ(sent_by("\"x\"=4", R"((
       %a: tensor<8x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) ->
       (tensor<2x4x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}, {}]>}) {
     %0 = stablehlo.reshape %a : (tensor<8x2048xf32>) -> tensor<2x4x2048xf32>
     return %0 : tensor<2x4x2048xf32>
   })"),
-            Lines{});
+            (Lines{"all_to_all x:(1)2 1 8192", "permute x 1 16384"}));
 }
 
 TEST(Complaints, ASumThatIsPaddedIsScatteredFirst) {
@@ -82,12 +83,14 @@ std::string perceptron(bool again) {
     %t = stablehlo.tanh %h : tensor<8x32xf32>
     %y = stablehlo.dot_general %t, %v, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
     )";
-  text += again ? R"(%b:2 = stablehlo.optimization_barrier %x, %y : tensor<8x16xf32>, tensor<8x16xf32>
+  text +=
+      again
+          ? R"(%b:2 = stablehlo.optimization_barrier %x, %y : tensor<8x16xf32>, tensor<8x16xf32>
     %h2 = stablehlo.dot_general %b#0, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
     %t2 = stablehlo.tanh %h2 : tensor<8x32xf32>
     %g = stablehlo.dot_general %b#1, %v, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     %d = stablehlo.multiply %g, %t2 : tensor<8x32xf32>)"
-                : R"(%g = stablehlo.dot_general %y, %v, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+          : R"(%g = stablehlo.dot_general %y, %v, contracting_dims = [1] x [1] : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
     %d = stablehlo.multiply %g, %t : tensor<8x32xf32>)";
   return text + R"(
     %dx = stablehlo.dot_general %d, %w, contracting_dims = [1] x [1] : (tensor<8x32xf32>, tensor<16x32xf32>) -> tensor<8x16xf32>
@@ -110,18 +113,18 @@ TEST(Complaints, AGradientThatNestedLoopsAccumulateIsReducedOnce) {
       "%d = stablehlo.dot_general %xs, %g, contracting_dims = [0] x [0] : (tensor<4x8xf32>, "
       "tensor<4x8xf32>) -> tensor<8x8xf32>\n"
       "%s = stablehlo.add %c, %d : tensor<8x8xf32>\n";
-  const std::string inner =
-      counted_loop(2, "%c = %o", "tensor<8x8xf32>", dot, "%s", 1);
+  const std::string inner = counted_loop(2, "%c = %o", "tensor<8x8xf32>", dot, "%s", 1);
   // The outer loop's names are its own.
-  std::string outer = "%k0 = stablehlo.constant dense<0> : tensor<i32>\n"
-                      "%outer:2 = stablehlo.while(%k = %k0, %o = %w) : tensor<i32>, "
-                      "tensor<8x8xf32>\ncond {\n%k3 = stablehlo.constant dense<3> : tensor<i32>\n"
-                      "%on = stablehlo.compare LT, %k, %k3, SIGNED : (tensor<i32>, tensor<i32>) -> "
-                      "tensor<i1>\nstablehlo.return %on : tensor<i1>\n} do {\n" +
-                      inner +
-                      "%k1 = stablehlo.constant dense<1> : tensor<i32>\n"
-                      "%kn = stablehlo.add %k, %k1 : tensor<i32>\n"
-                      "stablehlo.return %kn, %loop#1 : tensor<i32>, tensor<8x8xf32>\n}\n";
+  std::string outer =
+      "%k0 = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%outer:2 = stablehlo.while(%k = %k0, %o = %w) : tensor<i32>, "
+      "tensor<8x8xf32>\ncond {\n%k3 = stablehlo.constant dense<3> : tensor<i32>\n"
+      "%on = stablehlo.compare LT, %k, %k3, SIGNED : (tensor<i32>, tensor<i32>) -> "
+      "tensor<i1>\nstablehlo.return %on : tensor<i1>\n} do {\n" +
+      inner +
+      "%k1 = stablehlo.constant dense<1> : tensor<i32>\n"
+      "%kn = stablehlo.add %k, %k1 : tensor<i32>\n"
+      "stablehlo.return %kn, %loop#1 : tensor<i32>, tensor<8x8xf32>\n}\n";
   EXPECT_EQ(sent_by("\"x\"=2",
                     R"((
       %x: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
