@@ -4,10 +4,29 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "tests/differential/same_meaning.h"
+#include "ir/text.h"
+#include "ir/verifier.h"
+#include "launcher/stages.h"
 
 namespace spmd::testing {
 namespace {
+
+// At every stage the same as far as rounding goes; links have no latency for half of the inputs, so
+// that short lines are split too.
+void expect_same_within_rounding(const std::string& mesh, const std::string& main) {
+  const Module module = parse_stablehlo(
+      "module @test {\nsdy.mesh @mesh = <[" + mesh + "]>\nfunc.func public @main" + main + "\n}\n",
+      "transform.mlir");
+  verify(module);
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    StageOptions options;
+    options.inputs = InputStyle::kReal;
+    options.seed = seed;
+    if (seed % 2 == 1) options.cost.latency = 0;
+    const auto failure = check_stages(module, options);
+    if (failure) ADD_FAILURE() << "inputs " << seed << ", " << failure->to_string();
+  }
+}
 
 std::string transform(const std::string& kind, const std::string& shape, const std::string& cut,
                       const std::string& length, const std::string& element) {
@@ -30,21 +49,22 @@ TEST(Transforms, OfLinesInFourSteps) {
     const std::string mesh = fmt::format("\"x\"={}, \"y\"={}", x, y);
     const std::string axes = round % 2 == 0 ? "\"x\", \"y\"" : "\"y\", \"x\"";
     SCOPED_TRACE(fmt::format("{} over {}", length, mesh));
-    expect_same_meaning(mesh, transform(round % 3 == 0 ? "IFFT" : "FFT", fmt::format("{}", length),
-                                        "[{" + axes + "}]", fmt::format("{}", length),
-                                        round % 4 == 3 ? "f64" : "f32"));
+    expect_same_within_rounding(
+        mesh,
+        transform(round % 3 == 0 ? "IFFT" : "FFT", fmt::format("{}", length), "[{" + axes + "}]",
+                  fmt::format("{}", length), round % 4 == 3 ? "f64" : "f32"));
   }
 }
 
 TEST(Transforms, OfSeveralDimensions) {
-  expect_same_meaning(R"("x"=2, "y"=2)",
-                      transform("FFT", "4x6x8", R"([{"x"}, {"y"}, {}])", "4, 6, 8", "f32"));
-  expect_same_meaning(R"("x"=2, "y"=2)",
-                      transform("IFFT", "8x5", R"([{"x", "y"}, {}])", "8, 5", "f32"));
-  expect_same_meaning(R"("x"=3)", transform("FFT", "7x9", R"([{}, {"x"}])", "7, 9", "f32"));
+  expect_same_within_rounding(R"("x"=2, "y"=2)",
+                              transform("FFT", "4x6x8", R"([{"x"}, {"y"}, {}])", "4, 6, 8", "f32"));
+  expect_same_within_rounding(R"("x"=2, "y"=2)",
+                              transform("IFFT", "8x5", R"([{"x", "y"}, {}])", "8, 5", "f32"));
+  expect_same_within_rounding(R"("x"=3)", transform("FFT", "7x9", R"([{}, {"x"}])", "7, 9", "f32"));
   // No dimension has room for the axes of another: 2 x 16 along four devices each way.
-  expect_same_meaning(R"("x"=2, "y"=4)",
-                      transform("FFT", "2x16", R"([{"x"}, {"y"}])", "2, 16", "f32"));
+  expect_same_within_rounding(R"("x"=2, "y"=4)",
+                              transform("FFT", "2x16", R"([{"x"}, {"y"}])", "2, 16", "f32"));
 }
 
 TEST(Transforms, OfRealNumbers) {
@@ -58,15 +78,17 @@ TEST(Transforms, OfRealNumbers) {
   };
   for (const char* cut : {R"([{"x"}, {}])", R"([{}, {"x"}])", R"([{"x"}, {"y"}])"}) {
     SCOPED_TRACE(cut);
-    expect_same_meaning(R"("x"=2, "y"=2)", real("RFFT", "12x8xf32", "12x5xcomplex<f32>", cut));
-    expect_same_meaning(R"("x"=2, "y"=2)", real("IRFFT", "12x5xcomplex<f32>", "12x8xf32", cut));
+    expect_same_within_rounding(R"("x"=2, "y"=2)",
+                                real("RFFT", "12x8xf32", "12x5xcomplex<f32>", cut));
+    expect_same_within_rounding(R"("x"=2, "y"=2)",
+                                real("IRFFT", "12x5xcomplex<f32>", "12x8xf32", cut));
   }
 }
 
 TEST(Transforms, OfUnevenBatches) {
   for (const char* rows : {"3", "5", "6"}) {
-    expect_same_meaning(R"("x"=4)",
-                        transform("FFT", std::string(rows) + "x16", R"([{}, {"x"}])", "16", "f32"));
+    expect_same_within_rounding(
+        R"("x"=4)", transform("FFT", std::string(rows) + "x16", R"([{}, {"x"}])", "16", "f32"));
   }
 }
 
