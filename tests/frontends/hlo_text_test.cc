@@ -188,8 +188,11 @@ TEST(HloText, GroupsMayBeThoseOfANamedMesh) {
       "replica_groups=mesh['x'=2,'y'=2] {'x'}, to_apply=sum\n}\n",
       "test.hlo");
   const Function& main = module.main();
-  EXPECT_EQ(main.def(main.results()[0])->as<AllReduceAttrs>().groups.explicit_groups,
-            (std::vector<std::vector<int64_t>>{{0, 2}, {1, 3}}));
+  EXPECT_EQ(module.mesh.to_string(), "x=2,y=2");
+  const AxisList& axes = main.def(main.results()[0])->as<AllReduceAttrs>().groups.axes;
+  ASSERT_EQ(axes.size(), 1u);
+  EXPECT_EQ(axes[0].axis, 0);
+  EXPECT_EQ(axes[0].pre, 1);
 }
 
 TEST(HloText, ShardingsOfUnitedAxesAreThoseOfNamedMeshes) {
