@@ -58,10 +58,8 @@ bool joins(const std::vector<std::vector<int64_t>>& groups, int axis, const Mesh
 AxisMask made_equal(const CollectiveGroups& groups, AxisMask around, const Mesh& mesh) {
   AxisMask mask = 0;
   for (int axis = 0; axis < mesh.num_axes(); ++axis) {
-    const int64_t all = mesh.axis_size(axis);
-    const bool named = std::any_of(groups.axes.begin(), groups.axes.end(), [&](const AxisRef& ref) {
-      return ref.axis == axis && (ref.size == 0 || ref.size == all);
-    });
+    const AxisRef ref{axis, 1, 0};
+    const bool named = std::find(groups.axes.begin(), groups.axes.end(), ref) != groups.axes.end();
     if (named || (groups.is_explicit() && joins(groups.explicit_groups, axis, mesh))) {
       mask |= AxisMask{1} << axis;
     }
