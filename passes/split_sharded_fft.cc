@@ -122,7 +122,7 @@ std::optional<std::vector<Step>> FftSplitter::plan(const Op& op, Placement at) c
         AtomList& axes = at.dims[*other];
         axes.insert(axes.end(), at.dims[dim].begin(), at.dims[dim].end());
         at.dims[dim].clear();
-      } else if (!real && shape[dim] % (shards * shards) == 0) {
+      } else if (!real && shape[dim] > 0 && shape[dim] % (shards * shards) == 0) {
         stays_cut = true;
       } else {
         return std::nullopt;

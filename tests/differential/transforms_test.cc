@@ -85,6 +85,11 @@ TEST(Transforms, OfRealNumbers) {
   }
 }
 
+TEST(Transforms, OfNothing) {
+  expect_same_within_rounding(R"("x"=2)", transform("FFT", "0", R"([{"x"}])", "0", "f32"));
+  expect_same_within_rounding(R"("x"=2)", transform("FFT", "0x4", R"([{}, {"x"}])", "4", "f32"));
+}
+
 TEST(Transforms, OfUnevenBatches) {
   for (const char* rows : {"3", "5", "6"}) {
     expect_same_within_rounding(
