@@ -46,8 +46,16 @@ class ReductionDeferrer : ReshardRewriter {
   bool is_movable_behind(OpId user) const;
   bool defer_out_of(OpId loop);
   bool defer_carry(OpId loop, size_t carry);
-  bool collect_terms(ValueId value, ValueId carried, std::vector<ValueId>& terms,
-                     std::vector<OpId>& sums, bool& found) const;
+
+  // carried + terms, as a loop's body computes it.
+  struct Sum {
+    std::vector<ValueId> terms;    // reductions
+    std::vector<ValueId> entries;  // where a loop inside takes the sum so far: reshards to parts
+    std::vector<OpId> additions;
+    bool has_carried = false;
+  };
+  bool collect_terms(ValueId value, ValueId carried, Sum& sum) const;
+  ValueId entry_of(ValueId reduction) const;
 };
 
 // One step of a reduction towards its users. `id` stays a reshard op that may be moved on.
@@ -161,25 +169,43 @@ bool ReductionDeferrer::defer_out_of(OpId loop) {
   return changed;
 }
 
-// Splits value = carried + terms into its terms. False when anything else is in the sum, or a part
-// of it has other users.
-bool ReductionDeferrer::collect_terms(ValueId value, ValueId carried, std::vector<ValueId>& terms,
-                                      std::vector<OpId>& sums, bool& found) const {
+// What a loop starts its carry from, when the value is the reduction of that carry's result, which
+// starts as parts: a loop that was deferred before.
+ValueId ReductionDeferrer::entry_of(ValueId reduction) const {
+  const ValueId parts = reshard_of(reduction)->operands[0];
+  const Op* loop = fn_.def(parts);
+  if (loop == nullptr || loop->code != OpCode::kWhile) return ValueId::kNone;
+  const auto at = std::find(loop->results.begin(), loop->results.end(), parts);
+  const ValueId entry = loop->operands[static_cast<size_t>(at - loop->results.begin())];
+  const bool parted = reshard_of(entry) != nullptr && placement(entry) == placement(parts);
+  return parted && has_one_use(entry) ? entry : ValueId::kNone;
+}
+
+// Splits value = carried + terms. False when anything else is in the sum, or a part of it has other
+// users.
+bool ReductionDeferrer::collect_terms(ValueId value, ValueId carried, Sum& sum) const {
   if (value == carried) {
-    const bool first = !found;
-    found = true;
+    const bool first = !sum.has_carried;
+    sum.has_carried = true;
     return first && has_one_use(carried);
   }
   if (!has_one_use(value)) return false;
   if (is_reduction(value)) {
-    terms.push_back(value);
+    sum.terms.push_back(value);
+    const ValueId entry = entry_of(value);
+    if (entry == ValueId::kNone) return true;
+    Sum inside = sum;
+    inside.entries.push_back(entry);
+    const bool splits = collect_terms(reshard_of(entry)->operands[0], carried, inside);
+    // A loop that starts from something else is a term like any other.
+    if (splits && inside.has_carried && !sum.has_carried) sum = std::move(inside);
     return true;
   }
   const Op* op = fn_.def(value);
   if (op == nullptr || op->code != OpCode::kAdd) return false;
-  sums.push_back(fn_.value(value).def);
-  return collect_terms(op->operands[0], carried, terms, sums, found) &&
-         collect_terms(op->operands[1], carried, terms, sums, found);
+  sum.additions.push_back(fn_.value(value).def);
+  return collect_terms(op->operands[0], carried, sum) &&
+         collect_terms(op->operands[1], carried, sum);
 }
 
 bool ReductionDeferrer::defer_carry(OpId loop, size_t carry) {
@@ -188,23 +214,23 @@ bool ReductionDeferrer::defer_carry(OpId loop, size_t carry) {
   const ValueId carried = fn_.block(body).args[carry];
   if (!fn_.value(fn_.block(condition).args[carry]).uses.empty()) return false;
   const OpId last = fn_.terminator(body);
-  std::vector<ValueId> terms;
-  std::vector<OpId> sums;
-  bool found = false;
-  if (!collect_terms(fn_.op(last).operands[carry], carried, terms, sums, found)) return false;
-  if (!found || terms.empty()) return false;
-  const Placement partial = placement(reshard_of(terms[0])->operands[0]);
+  Sum sum;
+  if (!collect_terms(fn_.op(last).operands[carry], carried, sum)) return false;
+  if (!sum.has_carried || sum.terms.empty()) return false;
+  const Placement partial = placement(reshard_of(sum.terms[0])->operands[0]);
   if (partial.reduction != ReductionKind::kSum) return false;
-  for (ValueId term : terms) {
+  for (ValueId term : sum.terms) {
     if (!(placement(reshard_of(term)->operands[0]) == partial)) return false;
   }
   const Placement whole = placement(carried);
-  for (ValueId term : terms) {
-    const ValueId source = reshard_of(term)->operands[0];
-    fn_.replace_all_uses(term, source);
-    erase_if_unused(term);
+  for (const std::vector<ValueId>& moved : {sum.terms, sum.entries}) {
+    for (ValueId value : moved) {
+      const ValueId source = reshard_of(value)->operands[0];
+      fn_.replace_all_uses(value, source);
+      erase_if_unused(value);
+    }
   }
-  for (OpId sum : sums) set_placement(fn_.op(sum).results[0], partial);
+  for (OpId addition : sum.additions) set_placement(fn_.op(addition).results[0], partial);
   set_placement(carried, partial);
   set_placement(fn_.block(condition).args[carry], partial);
   Builder before = Builder::before(fn_, loop);

@@ -1,6 +1,7 @@
 #include "passes/pipeline.h"
 
 #include "passes/chain_reshards.h"
+#include "passes/check_uniformity.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
 #include "passes/defer_reductions.h"
@@ -14,6 +15,7 @@
 #include "passes/simplify.h"
 #include "passes/spare_exchanges.h"
 #include "passes/split_fused_projections.h"
+#include "passes/split_sharded_fft.h"
 
 namespace spmd {
 
@@ -23,6 +25,7 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   // Simplify: one function, no exporter's detours. Before propagation, because every detour is a
   // place where a sharding can get stuck.
   passes.push_back(inline_calls_pass());
+  passes.push_back(check_uniformity_pass());
   passes.push_back(simplify_pass());
   passes.push_back(cse_pass());
   passes.push_back(hoist_loop_invariants_pass());
@@ -33,6 +36,7 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
 
   // Partition: the module keeps its global meaning until localize.
   passes.push_back(propagate_shardings_pass());
+  passes.push_back(split_sharded_fft_pass());
   passes.push_back(insert_reshards_pass());
   passes.push_back(defer_reductions_pass());
   passes.push_back(hoist_reshards_pass());

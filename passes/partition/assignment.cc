@@ -46,6 +46,42 @@ bool occurs(const std::vector<TensorFactors>& tensors, int factor) {
   });
 }
 
+// Whether a factor is the only one of every dimension that it is in: such a dimension may be
+// padded.
+bool is_alone(const FactorRule& rule, int factor) {
+  const auto alone = [&](const TensorFactors& tensor) {
+    return std::all_of(tensor.dims.begin(), tensor.dims.end(), [&](const DimFactors& dim) {
+      return dim.size() < 2 || std::find(dim.begin(), dim.end(), factor) == dim.end();
+    });
+  };
+  return std::all_of(rule.operands.begin(), rule.operands.end(), alone) &&
+         std::all_of(rule.results.begin(), rule.results.end(), alone);
+}
+
+// Adds axes to the longest factor of `tensor` and the results that passes through and that they
+// divide or, unless `evenly`, leave no shard empty of. False where there is none.
+bool add_to_longest(const FactorRule& rule, const TensorFactors& tensor, const AtomList& axes,
+                    bool evenly, const AtomTable& atoms, FactorAssignment& assignment) {
+  int longest = -1;
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    const Factor& factor = rule.factors[f];
+    const int index = static_cast<int>(f);
+    if (factor.kind != FactorKind::kPassThrough || factor.exchanged) continue;
+    const int64_t shards = atoms.extent(assignment.axes[f]) * atoms.extent(axes);
+    if (evenly ? factor.size % shards != 0 : factor.size < shards || !is_alone(rule, index)) {
+      continue;
+    }
+    if (!occurs({tensor}, index) || !occurs(rule.results, index)) continue;
+    if (longest < 0 || factor.size > rule.factors[static_cast<size_t>(longest)].size) {
+      longest = index;
+    }
+  }
+  if (longest < 0) return false;
+  AtomList& list = assignment.axes[static_cast<size_t>(longest)];
+  list.insert(list.end(), axes.begin(), axes.end());
+  return true;
+}
+
 }  // namespace
 
 std::optional<FactorAssignment> with_moved_axes(const FactorRule& rule, const TensorFactors& tensor,
@@ -54,23 +90,18 @@ std::optional<FactorAssignment> with_moved_axes(const FactorRule& rule, const Te
                                                 const AtomTable& atoms) {
   const AtomList unwanted = unwanted_axes(rule, tensor, placement);
   if (unwanted.empty()) return std::nullopt;
-  int longest = -1;
-  for (size_t f = 0; f < rule.factors.size(); ++f) {
-    const Factor& factor = rule.factors[f];
-    if (factor.kind != FactorKind::kPassThrough || factor.exchanged) continue;
-    if (factor.size % (atoms.extent(projected.axes[f]) * atoms.extent(unwanted)) != 0) continue;
-    if (!occurs({tensor}, static_cast<int>(f)) || !occurs(rule.results, static_cast<int>(f))) {
-      continue;
-    }
-    if (longest < 0 || factor.size > rule.factors[static_cast<size_t>(longest)].size) {
-      longest = static_cast<int>(f);
-    }
-  }
-  if (longest < 0) return std::nullopt;
   FactorAssignment moved = projected;
-  AtomList& axes = moved.axes[static_cast<size_t>(longest)];
-  axes.insert(axes.end(), unwanted.begin(), unwanted.end());
-  return moved;
+  const auto add = [&](const AtomList& axes, bool evenly) {
+    return add_to_longest(rule, tensor, axes, evenly, atoms, moved);
+  };
+  if (add(unwanted, /*evenly=*/true)) return moved;
+  if (std::all_of(unwanted.begin(), unwanted.end(),
+                  [&](Atom axis) { return add({axis}, /*evenly=*/true); })) {
+    return moved;
+  }
+  moved = projected;
+  if (add(unwanted, /*evenly=*/false)) return moved;
+  return std::nullopt;
 }
 
 bool may_stay_whole(const FactorRule& rule, size_t operand, size_t dim) {

@@ -24,8 +24,9 @@ FactorAssignment project(const FactorRule& rule, const TensorFactors& tensor,
                          const Placement& placement, const AtomTable& atoms);
 
 // `projected`, of a tensor placed so, with the axes of dimensions that every device needs whole on
-// the longest factor of the tensor and the results that passes through and that they divide;
-// nullopt where there are no such axes or factors.
+// factors of the tensor and the results that pass through: on the longest that they divide, else on
+// several, else on the longest of at least so many rows. nullopt where there are no such axes or
+// factors.
 std::optional<FactorAssignment> with_moved_axes(const FactorRule& rule, const TensorFactors& tensor,
                                                 const Placement& placement,
                                                 const FactorAssignment& projected,

@@ -81,9 +81,9 @@ bool Propagation::visit(const Node& node, bool reductions) {
   if (any == 0) return false;
   bool changed = false;
   for (int factor : node.order) {
-    const auto& [size, kind, exchanged] = node.factors[static_cast<size_t>(factor)];
-    if (kind == FactorKind::kNeedReplication) continue;
-    if ((kind == FactorKind::kReduction || exchanged) && !reductions) continue;
+    const auto& [size, kind, exchanged, kept] = node.factors[static_cast<size_t>(factor)];
+    if (kind == FactorKind::kNeedReplication && !kept) continue;
+    if ((kind == FactorKind::kReduction || exchanged || kept) && !reductions) continue;
     changed |= spread(node, factor);
   }
   return changed;

@@ -17,6 +17,11 @@ int FactorRule::add_exchanged(int64_t size, FactorKind kind) {
   return static_cast<int>(factors.size()) - 1;
 }
 
+int FactorRule::add_kept(int64_t size) {
+  factors.push_back({size, FactorKind::kNeedReplication, /*exchanged=*/false, /*kept=*/true});
+  return static_cast<int>(factors.size()) - 1;
+}
+
 namespace {
 
 std::string factor_name(int factor) {
@@ -67,6 +72,7 @@ std::string FactorRule::to_string() const {
   list("indexed", is(FactorKind::kIndexed));
   list("exchanged", [](const Factor& factor) { return factor.exchanged; });
   list("need_replication", is(FactorKind::kNeedReplication));
+  list("kept", [](const Factor& factor) { return factor.kept; });
   return text;
 }
 

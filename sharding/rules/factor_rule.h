@@ -26,10 +26,14 @@ enum class FactorKind : uint8_t {
 // The dimensions of an exchanged factor may differ in size (a slice and what it is cut from): each
 // is cut into as many blocks, and blocks of the results need rows of other blocks of the operands,
 // which localising the op fetches. It is the only factor of its dimensions.
+//
+// A kept factor is a dimension that every device needs whole and that the op's results have too: a
+// cut of the one is worth having in the other, although the op itself cannot be cut along it.
 struct Factor {
   int64_t size = 1;  // of an exchanged factor: the largest
   FactorKind kind = FactorKind::kPassThrough;
   bool exchanged = false;
+  bool kept = false;
 };
 
 // Factors of one dimension, major to minor. Empty for a dimension of size 1.
@@ -54,6 +58,7 @@ struct FactorRule {
 
   int add_factor(int64_t size, FactorKind kind = FactorKind::kPassThrough);
   int add_exchanged(int64_t size, FactorKind kind = FactorKind::kPassThrough);
+  int add_kept(int64_t size);
   std::string to_string() const;  // "([i, k], [k, j])->([i, j]) {i=4, j=8, k=16} reduction={k}"
 };
 

@@ -180,6 +180,19 @@ TEST(HloText, TopKTakesTheLargestUnlessItSaysOtherwise) {
   EXPECT_NE(error.find("selects the smallest elements"), error.npos) << error;
 }
 
+TEST(HloText, GroupsMayBeThoseOfANamedMesh) {
+  const Module module = import_hlo_text(
+      "HloModule m, num_partitions=4\n\nsum {\n  a = f32[] parameter(0)\n  b = f32[] "
+      "parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n\nENTRY main {\n  x = f32[4] parameter(0)\n"
+      "  ROOT r = f32[4] all-reduce(x), channel_id=1, use_global_device_ids=true, "
+      "replica_groups=mesh['x'=2,'y'=2] {'x'}, to_apply=sum\n}\n",
+      "test.hlo");
+  const Function& main = module.main();
+  // Devices 0 and 2, 1 and 3: the major half of the only axis of this module's own mesh.
+  EXPECT_EQ(module.mesh.to_string(), "axis_0=4");
+  EXPECT_EQ(main.def(main.results()[0])->as<AllReduceAttrs>().groups.axes, (AxisList{{0, 1, 2}}));
+}
+
 TEST(HloText, ShardingsOfUnitedAxesAreThoseOfNamedMeshes) {
   const auto sharding = [](const std::string& text) {
     const Module module =

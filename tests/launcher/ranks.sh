@@ -22,6 +22,16 @@ mkdir elsewhere
 capture mpirun -n 1 "$SPMD_RUN" "${good[@]}" : -n 3 -wdir "$PWD/elsewhere" "$SPMD_RUN" "${good[@]}"
 expect_error 3 'rank 1: state.safetensors'
 
+# Only rank 0 reads the program: what other ranks have under its name does not count.
+cp state.safetensors batches.safetensors elsewhere
+sed 's/stablehlo.subtract %0/stablehlo.add %0/' model.mlir > elsewhere/model.mlir
+run_mpi "${good[@]}" --out one.safetensors
+expect_success
+capture mpirun -n 1 "$SPMD_RUN" "${good[@]}" --out other.safetensors : \
+  -n 3 -wdir "$PWD/elsewhere" "$SPMD_RUN" "${good[@]}" --out other.safetensors
+expect_success
+cmp one.safetensors other.safetensors || fail "rank 1 ran a program of its own"
+
 # A rank that dies takes the others with it.
 write_zeros long.safetensors 1000000 "x:[1000000,8,4]:128" "y:[1000000,8,2]:64"
 timeout 100 mpirun -n 4 "$SPMD_RUN" model.mlir --state state.safetensors --report report \

@@ -93,6 +93,8 @@ TEST(TileAssignment, WhatNoAxesRealise) {
             "device 1 twice in the sharding {devices=[2,2]0,1,1,3} of 4 tiles");
   EXPECT_EQ(error_of([&] { on_mesh("{devices=[2,4]<=[4,2]T(0,0)}", mesh, 2); }),
             "transposition (0,0) in the sharding {devices=[2,4]<=[4,2]T(0,0)} of 8 tiles");
+  EXPECT_EQ(error_of([&] { on_mesh("{devices=[4,2]<=[6]}", mesh, 2); }),
+            "6 devices in the sharding {devices=[4,2]<=[6]} of 8 tiles");
   EXPECT_EQ(error_of([&] { on_mesh("{devices=[1073741824,1073741824]<=[2]}", mesh, 2); }),
             "a tile assignment of more than 1048576 devices");
 }
