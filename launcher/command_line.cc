@@ -32,7 +32,7 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --set-dim NAME=SIZE       size of a dimension that the program leaves open
   --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
   --save-plan FILE    write the compiled Plan, to be run as MODEL
-  --device cpu        where to run
+  --device KIND       cpu, cuda, or auto (default): a GPU when there is one
   --print-config      print the configuration in force and stop
   --verbose           the compiler's passes and remarks, full tables
 )";
@@ -64,6 +64,23 @@ CLI::Validator count_of(const char* what, int64_t most) {
         return fmt::format(
             "found \"{}\", expected a number of {} of at least 1{}\n  for example: 4", text, what,
             whole && value > 1 ? fmt::format(" and at most {}", most) : "");
+      },
+      "");
+}
+
+std::optional<DeviceChoice> device_choice(const std::string& kind) {
+  if (kind == "auto") return DeviceChoice::kAuto;
+  if (kind == "cpu") return DeviceChoice::kCpu;
+  if (kind == "cuda") return DeviceChoice::kCuda;
+  return std::nullopt;
+}
+
+CLI::Validator device_kind() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        if (device_choice(text)) return std::string();
+        return fmt::format("found \"{}\", expected cpu, cuda or auto\n  for example: --device cpu",
+                           text);
       },
       "");
 }
@@ -117,11 +134,9 @@ void add_run(CLI::App& app, CommandLine& line) {
   app.add_option("--check", line.expected);
   app.add_option("--tolerances", line.tolerances);
   app.add_option("--save-plan", line.save_plan);
-  app.add_option_function<std::string>("--device",
-                                       [](const std::string&) {
-                                         // One device so far, and the default.
-                                       })
-      ->check(only("cpu"));
+  app.add_option_function<std::string>(
+         "--device", [&](const std::string& kind) { line.device = *device_choice(kind); })
+      ->check(device_kind());
   app.add_flag("--version");
 }
 

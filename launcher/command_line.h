@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "launcher/config.h"
+#include "runtime/device/make_device.h"
 
 namespace spmd {
 
@@ -20,7 +21,8 @@ struct CommandLine {
   int64_t steps = 0;         // 0: not given
   int ranks = 0;             // 0: not given
   bool random_init = false;  // --init random
-  std::string expected;      // --check
+  DeviceChoice device = DeviceChoice::kAuto;
+  std::string expected;  // --check
   std::string tolerances;
   std::string save_plan;
   bool print_config = false;

@@ -59,9 +59,11 @@ class Session {
   // Whatever can be wrong is found here, before the first step.
   void prepare() {
     const bool has_parameters = read_parameters_on_root();
+    const DevicePlace place = find_device(line_.device, communicator_);
     together(communicator_, kFileError, [&] {
-      with_remedy("express the program without it, on the CPU",
-                  [&] { executor_.emplace(job_.plan, communicator_); });
+      with_remedy("express the program without it, on the CPU", [&] {
+        executor_.emplace(job_.plan, communicator_, make_device(place, communicator_));
+      });
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
       if (takes_recorded()) recorded_ = RecordedValues::read(line_.model, job_.plan);
@@ -87,6 +89,7 @@ class Session {
       }
       tolerances_ = read_tolerances(line_.tolerances);
     });
+    executor_->settle();
     history_.resize(metrics_.size());
   }
 
@@ -118,6 +121,8 @@ class Session {
                executor_->mesh().num_axes() > 0 ? executor_->mesh().to_string() : "one device",
                communicator_.size(), communicator_.size() == 1 ? "" : "s", statistics.compile_ms(),
                with_thousands(statistics.bytes_sent_per_step()));
+    for (const std::string& note : executor_->device().notes())
+      fmt::print("note: {}\n", printable(note));
     for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", printable(note));
     note_unnamed_metrics();
     if (recorded_ && recorded_->has_results() && loop_->steps() > 1) {

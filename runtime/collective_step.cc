@@ -77,7 +77,7 @@ Blocks cut(const plan::View& view, int64_t dim, int64_t members) {
 }
 
 struct Part {
-  cpu::BoundView in, out;
+  BoundView in, out;
   Blocks in_blocks, out_blocks;
   int64_t offset = 0;  // within a block of the message
 };
@@ -98,11 +98,10 @@ bool overlap(const plan::Plan& plan, const plan::View& a, const plan::View& b) {
          x.offset() < y.offset() + y.bytes() && y.offset() < x.offset() + x.bytes();
 }
 
-class CollectiveKernel : public cpu::Kernel {
+class CollectiveKernel : public Kernel {
  public:
   CollectiveKernel(const plan::Step& step, const plan::Plan& plan, const Mesh& mesh,
-                   comm::Communicator& communicator, CollectiveRecord* record,
-                   cpu::LoadContext& context)
+                   comm::Communicator& communicator, CollectiveRecord* record, LoadContext& context)
       : communicator_(communicator),
         op_(step.op()),
         kind_(step.collective().kind()),
@@ -123,7 +122,7 @@ class CollectiveKernel : public cpu::Kernel {
     context.need_workspace(workspace);
   }
 
-  void run(const cpu::RunContext& context) override {
+  void run(const RunContext& context) override {
     const Clock::time_point begin = Clock::now();
     for (const Bundle& bundle : bundles_) run_bundle(bundle, context);
     ++record_->calls;
@@ -179,8 +178,8 @@ class CollectiveKernel : public cpu::Kernel {
         throw UserError(op_, fmt::format("no reduction of {} by {}", plan::dtype_name(dtype),
                                          plan::ScalarOp_Name(collective.reduction())));
       Part part;
-      part.in = cpu::BoundView(step.in());
-      part.out = cpu::BoundView(step.out());
+      part.in = BoundView(step.in());
+      part.out = BoundView(step.out());
       part.in_blocks = cut(step.in(), step.dim(), in_members());
       part.out_blocks =
           cut(step.out(), kind_ == Collective::ALL_TO_ALL ? step.concat_dim() : step.dim(),
@@ -199,7 +198,7 @@ class CollectiveKernel : public cpu::Kernel {
     }
   }
 
-  void run_bundle(const Bundle& bundle, const cpu::RunContext& context) {
+  void run_bundle(const Bundle& bundle, const RunContext& context) {
     if (bundle.block_bytes == 0) return;
     const Part& only = bundle.parts[0];
     std::byte* in = context.workspace;
@@ -265,9 +264,9 @@ class CollectiveKernel : public cpu::Kernel {
 
 }  // namespace
 
-std::unique_ptr<cpu::Kernel> make_collective(const plan::Step& step, const plan::Plan& plan,
-                                             const Mesh& mesh, comm::Communicator& communicator,
-                                             CollectiveRecord* record, cpu::LoadContext& context) {
+KernelPtr make_collective(const plan::Step& step, const plan::Plan& plan, const Mesh& mesh,
+                          comm::Communicator& communicator, CollectiveRecord* record,
+                          LoadContext& context) {
   return std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, record, context);
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collectives/comm/communicator.h"
-#include "runtime/device/cpu/kernel.h"
+#include "runtime/device/kernel.h"
 #include "sharding/spec/mesh.h"
 
 namespace spmd {
@@ -22,8 +22,8 @@ struct CollectiveRecord {
 };
 
 // `record` outlives the kernel.
-std::unique_ptr<cpu::Kernel> make_collective(const plan::Step& step, const plan::Plan& plan,
-                                             const Mesh& mesh, comm::Communicator& communicator,
-                                             CollectiveRecord* record, cpu::LoadContext& context);
+KernelPtr make_collective(const plan::Step& step, const plan::Plan& plan, const Mesh& mesh,
+                          comm::Communicator& communicator, CollectiveRecord* record,
+                          LoadContext& context);
 
 }  // namespace spmd

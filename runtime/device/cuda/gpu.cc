@@ -1,0 +1,73 @@
+#include "runtime/device/cuda/gpu.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/device/device.h"
+#include "support/strings.h"
+
+namespace spmd::cuda {
+namespace {
+
+constexpr int kOldestArchitecture = 80;
+
+}  // namespace
+
+Gpu::Gpu(const Driver& driver, int ordinal) : driver_(driver) {
+  check(driver_.DeviceGet(&device_, ordinal), "looking for the GPU");
+  char name[256] = "";
+  check(driver_.DeviceGetName(name, sizeof name, device_), "asking for the GPU's name");
+  name_ = name;
+  architecture_ = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+                  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  multiprocessors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  if (architecture_ < kOldestArchitecture)
+    throw UserError(name_,
+                    fmt::format("is of architecture sm_{}, but programs need sm_{} or newer",
+                                architecture_, kOldestArchitecture),
+                    "use a newer GPU, or pass --device cpu");
+  check(driver_.DevicePrimaryCtxRetain(&context_, device_), "starting the GPU");
+  check(driver_.CtxSetCurrent(context_), "starting the GPU");
+  check(driver_.StreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
+}
+
+Gpu::~Gpu() {
+  if (stream_ != nullptr) driver_.StreamDestroy(stream_);
+  if (context_ != nullptr) driver_.DevicePrimaryCtxRelease(device_);
+}
+
+int Gpu::attribute(CUdevice_attribute which) const {
+  int value = 0;
+  check(driver_.DeviceGetAttribute(&value, which, device_), "asking the GPU what it is");
+  return value;
+}
+
+int64_t Gpu::free_memory() const {
+  size_t free = 0, total = 0;
+  check(driver_.MemGetInfo(&free, &total), "asking for the GPU's free memory");
+  return static_cast<int64_t>(free);
+}
+
+int64_t Gpu::total_memory() const {
+  size_t free = 0, total = 0;
+  check(driver_.MemGetInfo(&free, &total), "asking for the GPU's memory");
+  return static_cast<int64_t>(total);
+}
+
+GpuMemory::GpuMemory(const Gpu& gpu, int64_t bytes) : gpu_(&gpu) {
+  const CUresult result =
+      gpu.driver().MemAlloc(&address_, static_cast<size_t>(std::max<int64_t>(bytes, 256)));
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw OutOfMemory(gpu.name(),
+                      fmt::format("cannot allocate {}: {} of its memory are free",
+                                  human_bytes(static_cast<double>(bytes)),
+                                  human_bytes(static_cast<double>(gpu.free_memory()))),
+                      "use more ranks, shard larger tensors, or end other programs on the GPU");
+  gpu.check(result, "allocating memory");
+}
+
+GpuMemory::~GpuMemory() {
+  if (address_ != 0) gpu_->driver().MemFree(address_);
+}
+
+}  // namespace spmd::cuda
