@@ -4,9 +4,9 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/device/cuda/libraries.h"
 #include "runtime/device/device.h"
 #include "support/error.h"
+#include "support/nvidia_libraries.h"
 
 namespace spmd::cuda {
 namespace {
@@ -29,9 +29,10 @@ int64_t span_bytes(cudaDataType_t type, int64_t columns, int64_t ld, int64_t bat
 Blas::Blas(const Gpu& gpu) : gpu_(gpu) {
   const std::string name = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
   const SharedLibrary& library = require_library(name, "cuBLAS (libcublas of the CUDA Toolkit)");
-#define SPMD_CUBLASLT_FIND(function)                                                  \
-  function = reinterpret_cast<decltype(function)>(require_function(library, "cublasL" \
-                                                                            "t" #function));
+#define SPMD_CUBLASLT_FIND(function)                                         \
+  function = reinterpret_cast<decltype(function)>(require_function(library,  \
+                                                                   "cublasL" \
+                                                                   "t" #function));
   SPMD_CUBLASLT_FUNCTIONS(SPMD_CUBLASLT_FIND)
 #undef SPMD_CUBLASLT_FIND
   const cublasStatus_t status = Create(&handle_);

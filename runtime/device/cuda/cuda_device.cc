@@ -63,6 +63,11 @@ const Blas& CudaDevice::blas() {
   return *blas_;
 }
 
+Library& CudaDevice::library() {
+  if (!library_) library_ = std::make_unique<Library>(gpu_);
+  return *library_;
+}
+
 // Ranks that run other programs have other products, so each chooses for itself.
 void CudaDevice::settle(LoadContext& context) {
   static_assert(std::is_trivially_copyable_v<MatmulChoice>);
@@ -70,7 +75,7 @@ void CudaDevice::settle(LoadContext& context) {
   std::vector<MatmulChoice> choices(products_.size());
   if (!alike || communicator_.rank() == 0)
     std::transform(products_.begin(), products_.end(), choices.begin(),
-                   [](const Matmul* product) { return product->choose(); });
+                   [](const Product& product) { return product.matmul->choose(); });
   const size_t size = choices.size() * sizeof(MatmulChoice);
   if (alike && communicator_.size() > 1) {
     std::string bytes(reinterpret_cast<const char*>(choices.data()), size);
@@ -79,8 +84,8 @@ void CudaDevice::settle(LoadContext& context) {
     if (size > 0) std::memcpy(choices.data(), bytes.data(), size);
   }
   for (size_t i = 0; i < products_.size(); ++i) {
-    products_[i]->use(choices[i]);
-    context.need_workspace(choices[i].workspace_bytes);
+    products_[i].matmul->use(choices[i]);
+    context.need_workspace(products_[i].before + choices[i].workspace_bytes);
   }
 }
 
@@ -104,8 +109,26 @@ KernelPtr CudaDevice::from_host(const plan::Step& step, KernelPtr kernel, int64_
 
 KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& context) {
   switch (step.kind_case()) {
+    case plan::Step::kElementwise:
+      return make_elementwise(step.elementwise(), *this);
     case plan::Step::kDot:
       return make_dot(step.dot(), *this, context);
+    case plan::Step::kConvolution:
+      return make_convolution(step.convolution(), *this);
+    case plan::Step::kDynamicSlice:
+      return make_dynamic_slice(step.dynamic_slice(), *this);
+    case plan::Step::kDynamicUpdateSlice:
+      return make_dynamic_update_slice(step.dynamic_update_slice(), *this);
+    case plan::Step::kGather:
+      return make_gather(step.gather(), *this);
+    case plan::Step::kScatter:
+      return make_scatter(step.scatter(), *this, context);
+    case plan::Step::kReduceWindow:
+      return make_reduce_window(step.reduce_window(), *this);
+    case plan::Step::kSelectAndScatter:
+      return make_select_and_scatter(step.select_and_scatter(), *this);
+    case plan::Step::kRngBitGenerator:
+      return make_rng_bit_generator(step.rng_bit_generator(), *this);
     default:
       return nullptr;
   }

@@ -9,6 +9,7 @@
 #include "collectives/comm/communicator.h"
 #include "runtime/device/cuda/blas.h"
 #include "runtime/device/cuda/gpu.h"
+#include "runtime/device/cuda/library.h"
 #include "runtime/device/cuda/staging.h"
 #include "runtime/device/device.h"
 
@@ -42,9 +43,11 @@ class CudaDevice : public Device {
   const Gpu& gpu() const { return gpu_; }
   const plan::Plan& plan() const { return *plan_; }
   const Blas& blas();
-  // A product whose algorithm settle() chooses: timed on rank 0, the same on all ranks. It lives as
-  // long as its kernel.
-  void add_product(Matmul& product) { products_.push_back(&product); }
+  Library& library();
+  // A product whose algorithm settle() chooses: timed on rank 0, the same on all ranks. Its
+  // workspace lies behind `before` bytes that its kernel uses itself. It lives as long as its
+  // kernel.
+  void add_product(Matmul& product, int64_t before) { products_.push_back({&product, before}); }
 
  private:
   KernelPtr make_gpu_kernel(const plan::Step& step, LoadContext& context);
@@ -53,14 +56,32 @@ class CudaDevice : public Device {
   comm::Communicator& communicator_;
   const plan::Plan* plan_ = nullptr;
   std::unique_ptr<Blas> blas_;
+  std::unique_ptr<Library> library_;
   std::unique_ptr<Staging> staging_;
   std::vector<GpuMemory> memory_;
-  std::vector<Matmul*> products_;
+  struct Product {
+    Matmul* matmul;
+    int64_t before;
+  };
+  std::vector<Product> products_;
   std::vector<std::string> host_steps_;  // "sort (model.py:12)", of steps that the CPU does
   int64_t gpu_steps_ = 0;
 };
 
 // By op family; null when the GPU has no kernel for the step.
-KernelPtr make_dot(const plan::Dot& dot, CudaDevice& device, LoadContext& context);
+KernelPtr make_elementwise(const plan::Elementwise& step, CudaDevice& device);
+KernelPtr make_dot(const plan::Dot& step, CudaDevice& device, LoadContext& context);
+KernelPtr make_convolution(const plan::Convolution& step, CudaDevice& device);
+KernelPtr make_dynamic_slice(const plan::DynamicSlice& step, CudaDevice& device);
+KernelPtr make_dynamic_update_slice(const plan::DynamicUpdateSlice& step, CudaDevice& device);
+KernelPtr make_gather(const plan::Gather& step, CudaDevice& device);
+KernelPtr make_scatter(const plan::Scatter& step, CudaDevice& device, LoadContext& context);
+KernelPtr make_reduce_window(const plan::ReduceWindow& step, CudaDevice& device);
+KernelPtr make_select_and_scatter(const plan::SelectAndScatter& step, CudaDevice& device);
+KernelPtr make_rng_bit_generator(const plan::RngBitGenerator& step, CudaDevice& device);
+
+// A copy between views of one shape and type.
+KernelPtr make_copy(CudaDevice& device, const std::vector<int64_t>& shape, const BoundView& in,
+                    const BoundView& out);
 
 }  // namespace spmd::cuda

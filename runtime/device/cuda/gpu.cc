@@ -42,6 +42,15 @@ int Gpu::attribute(CUdevice_attribute which) const {
   return value;
 }
 
+void Gpu::launch(CUfunction function, int64_t points, void** arguments) const {
+  constexpr int64_t kThreads = 256, kBlocksEach = 32;
+  const int64_t blocks =
+      std::clamp<int64_t>((points + kThreads - 1) / kThreads, 1, multiprocessors_ * kBlocksEach);
+  check(driver_.LaunchKernel(function, static_cast<unsigned>(blocks), 1, 1, kThreads, 1, 1, 0,
+                             stream_, arguments, nullptr),
+        "starting a kernel");
+}
+
 int64_t Gpu::free_memory() const {
   size_t free = 0, total = 0;
   check(driver_.MemGetInfo(&free, &total), "asking for the GPU's free memory");

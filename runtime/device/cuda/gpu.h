@@ -25,6 +25,13 @@ class Gpu {
 
   void check(CUresult result, const char* what) const { cuda::check(driver_, result, what); }
   void synchronize() const { check(driver_.StreamSynchronize(stream_), "the work on the GPU"); }
+  // Queues a kernel with one thread for each of `points`, or less, and these arguments.
+  template <typename... Arguments>
+  void launch(CUfunction function, int64_t points, const Arguments&... arguments) const {
+    void* list[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    launch(function, points, static_cast<void**>(list));
+  }
+  void launch(CUfunction function, int64_t points, void** arguments) const;
   // Bytes free and in all.
   int64_t free_memory() const;
   int64_t total_memory() const;

@@ -5,7 +5,7 @@
 
 #include "support/shared_library.h"
 
-namespace spmd::cuda {
+namespace spmd {
 
 // Looks in SPMD_CUDA_LIBRARY_PATH (a folder) when that is set, then where the loader looks, then
 // where the CUDA Toolkit lay when spmd was built. Loaded once. Throws UserError when it is nowhere;
@@ -15,4 +15,4 @@ const SharedLibrary& require_library(const std::string& name, const std::string&
 // Throws UserError when the library is too old to have it.
 void* require_function(const SharedLibrary& library, const char* function);
 
-}  // namespace spmd::cuda
+}  // namespace spmd

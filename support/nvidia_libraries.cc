@@ -1,4 +1,4 @@
-#include "runtime/device/cuda/libraries.h"
+#include "support/nvidia_libraries.h"
 
 #include <cstdlib>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "support/error.h"
 
-namespace spmd::cuda {
+namespace spmd {
 
 const SharedLibrary& require_library(const std::string& name, const std::string& product) {
   static std::mutex mutex;
@@ -18,7 +18,9 @@ const SharedLibrary& require_library(const std::string& name, const std::string&
     if (const char* folder = std::getenv("SPMD_CUDA_LIBRARY_PATH"))
       names.push_back(std::string(folder) + "/" + name);
     names.push_back(name);
+#ifdef SPMD_CUDA_LIBRARY_DIR
     names.push_back(SPMD_CUDA_LIBRARY_DIR "/" + name);
+#endif
     place = loaded.emplace(name, names).first;
   }
   if (!place->second.loaded())
@@ -37,4 +39,4 @@ void* require_function(const SharedLibrary& library, const char* function) {
   return found;
 }
 
-}  // namespace spmd::cuda
+}  // namespace spmd
