@@ -115,6 +115,9 @@ void for_each_view(plan::Step& step, const Visit& visit) {
       plan::TriangularSolve& solve = *step.mutable_triangular_solve();
       return each({solve.mutable_a(), solve.mutable_b()}, {solve.mutable_out()});
     }
+    case plan::Step::kFused:
+      for (plan::Step& inner : *step.mutable_fused()->mutable_steps()) for_each_view(inner, visit);
+      return;
     case plan::Step::KIND_NOT_SET:
       return;
   }

@@ -8,8 +8,9 @@
 
 namespace spmd::codegen {
 
-// Calls `visit` for every view that the step itself has, those of steps inside of it apart. A
-// loop's predicate and a branch's index are the step's own.
+// Calls `visit` for every view that the step itself has, those of loops' and
+// branches' steps apart. A loop's predicate and a branch's index are the step's own; so are the
+// views of what is fused, those on LOCAL buffers too.
 void for_each_view(plan::Step& step, const std::function<void(plan::View&, bool writes)>& visit);
 
 // The output view of a step that lies in a buffer, if it may have any strides there and the step

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <spdlog/spdlog.h>
+
+#include "runtime/device/cpu/compiled.h"
 #include "runtime/device/cpu/gemm.h"
 #include "runtime/placement.h"
 #include "runtime/program.h"
@@ -45,6 +48,7 @@ struct Executor::Memory {
 };
 
 struct Executor::Program {
+  std::shared_ptr<const cpu::CompiledModule> compiled;
   ProgramContext context;
   std::unique_ptr<cpu::Kernel> body;
 };
@@ -60,11 +64,11 @@ Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator)
   cpu::use_one_library_thread();
   allocate_buffers();
   find_aliases();
-  program_ = std::unique_ptr<Program>(
-      new Program{ProgramContext{plan_, mesh_, communicator_, {}, {}}, nullptr});
+  load_kernels();
   const int program =
       plan.program_of_rank_size() == 0 ? 0 : plan.program_of_rank(communicator.rank());
   program_->body = make_sequence(plan.programs(program).body(), program_->context);
+  if (program_->context.load.uses_local_buffers) allocate_locals();
   workspace_ = allocate(program_->context.load.workspace_bytes);
 }
 
@@ -83,6 +87,10 @@ void Executor::allocate_buffers() {
       buffers_.push_back(arena + buffer.offset());
       continue;
     }
+    if (buffer.kind() == plan::Buffer::LOCAL) {
+      buffers_.push_back(nullptr);
+      continue;
+    }
     std::byte* data = allocate(buffer.bytes());
     buffers_.push_back(data);
     if (buffer.kind() != plan::Buffer::CONSTANT) continue;
@@ -90,6 +98,23 @@ void Executor::allocate_buffers() {
     for (int64_t done = 0; done < buffer.bytes(); done += static_cast<int64_t>(element.size()))
       std::memcpy(data + done, element.data(), element.size());
   }
+}
+
+void Executor::allocate_locals() {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const plan::Buffer& buffer = plan_.buffers(static_cast<int>(i));
+    if (buffer.kind() == plan::Buffer::LOCAL) buffers_[i] = allocate(buffer.bytes());
+  }
+}
+
+void Executor::load_kernels() {
+  std::string note;
+  program_ = std::unique_ptr<Program>(
+      new Program{cpu::CompiledModule::load(plan_, &note),
+                  ProgramContext{plan_, mesh_, communicator_, {}, {}}, nullptr});
+  program_->context.load.compiled = program_->compiled.get();
+  if (!note.empty() && communicator_.rank() == 0)
+    spdlog::warn("the plan runs without its compiled kernels, slower: {}", note);
 }
 
 void Executor::find_aliases() {

@@ -82,6 +82,8 @@ class Executor {
 
   std::byte* allocate(int64_t bytes);
   void allocate_buffers();
+  void allocate_locals();
+  void load_kernels();
   void find_aliases();
   void exchange_aliases();
   std::optional<Tensor> gather(const plan::Placement& placement, const std::byte* local,

@@ -19,8 +19,9 @@ struct HostKernelOptions {
   std::string cache_dir;  // empty: no cache
 };
 
-// emit_kernels() for this machine's CPU, compiled by its C++ compiler or found in the cache. Without
-// a compiler the Plan has no kernels after; `note`, when not null, gets the reason in one line.
+// emit_kernels() for this machine's CPU, compiled by its C++ compiler or found in the cache.
+// Without a compiler the Plan has no kernels after; `note`, when not null, gets the reason in one
+// line.
 void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, std::string* note);
 
 }  // namespace spmd

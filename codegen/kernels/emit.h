@@ -23,8 +23,8 @@ class Dialect {
 // Kernels are `extern "C" void name(void* const* args)`. For g++ and clang++.
 const Dialect& cpp_dialect();
 // Kernels are `extern "C" __global__ void name(Args<n> args)`, Args<n> a struct of n pointers. For
-// NVRTC with `--std=c++17`; no headers are needed. Launch with the stated blocks and threads, and
-// no dynamic shared memory.
+// NVRTC with `--std=c++17 --device-as-default-execution-space --fmad=false`; no headers are needed.
+// Launch with the stated blocks and threads, and no dynamic shared memory.
 const Dialect& cuda_dialect();
 const Dialect& dialect_of(plan::KernelModule::Target target);
 

@@ -77,8 +77,8 @@ struct Store {
 
 // How rows and columns become loops (C++) or blocks and threads (CUDA).
 enum class Mapping : uint8_t {
-  kFlat,        // no columns: every row is an element of its own, the innermost dimension vectorised
-  kRows,        // reductions run along memory: loops, a warp or a block for each row
+  kFlat,  // no columns: every row is an element of its own, the innermost dimension vectorised
+  kRows,  // reductions run along memory: loops, a warp or a block for each row
   kColumnTiles  // neighbouring rows are neighbours in memory: a tile of the innermost dimension of
                 // the rows is vectorised, and the columns are the outer loop
 };

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/device/cpu/compiled.h"
 #include "support/error.h"
 
 namespace spmd::cpu {
@@ -49,6 +50,7 @@ int64_t read_integer(const std::byte* data, plan::DType dtype) {
 
 KernelPtr make_kernel(const plan::Step& step, LoadContext& context) {
   context.op = step.op();
+  if (context.compiled && step.kernel() != 0) return context.compiled->make(step);
   switch (step.kind_case()) {
     case plan::Step::kElementwise:
       return make_elementwise(step.elementwise(), context);
@@ -82,6 +84,8 @@ KernelPtr make_kernel(const plan::Step& step, LoadContext& context) {
       return make_triangular_solve(step.triangular_solve(), context);
     case plan::Step::kRngBitGenerator:
       return make_rng_bit_generator(step.rng_bit_generator(), context);
+    case plan::Step::kFused:
+      return make_fused(step.fused(), context);
     case plan::Step::kAxisIndex:
     case plan::Step::kCollective:
     case plan::Step::kWhile:

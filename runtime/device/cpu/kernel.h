@@ -21,10 +21,15 @@ struct RunContext {
   std::byte* workspace = nullptr;       // the most that any kernel asked for; aligned to 64 bytes
 };
 
+class CompiledModule;
+
 // What a kernel sees while it is made.
 struct LoadContext {
   std::string op;               // of the step, for messages
   int64_t workspace_bytes = 0;  // raised by kernels that need more
+  // Steps with a compiled kernel get it from here; null: the device's own loops do all steps.
+  const CompiledModule* compiled = nullptr;
+  bool uses_local_buffers = false;  // set by kernels that want memory for LOCAL buffers
 
   // Bytes a kernel may use from the start of the workspace.
   void need_workspace(int64_t bytes) {
@@ -80,6 +85,7 @@ KernelPtr make_top_k(const plan::TopK& step, LoadContext& context);
 KernelPtr make_fft(const plan::Fft& step, LoadContext& context);
 KernelPtr make_cholesky(const plan::Cholesky& step, LoadContext& context);
 KernelPtr make_triangular_solve(const plan::TriangularSolve& step, LoadContext& context);
+KernelPtr make_fused(const plan::Fused& step, LoadContext& context);
 KernelPtr make_rng_bit_generator(const plan::RngBitGenerator& step, LoadContext& context);
 
 // A copy between views of one shape and type (also what an Elementwise without instructions is).
