@@ -1,5 +1,6 @@
 #include "launcher/job.h"
 
+#include "codegen/kernels/cache.h"
 #include "frontends/frontend.h"
 #include "frontends/read_file.h"
 #include "launcher/agreement.h"
@@ -16,6 +17,15 @@ void check_outputs(const RunConfig& config, const CommandLine& line) {
   if (config.out) check_writable(*config.out);
   if (config.log.jsonl) check_writable(*config.log.jsonl);
   if (!line.save_plan.empty()) check_writable(line.save_plan);
+}
+
+CompileOptions compile_options(const CommandLine& line) {
+  CompileOptions options;
+  if (!line.codegen) return options;
+  options.kernels = KernelTarget::kHost;
+  options.kernel_cache = line.cache_dir.empty() ? codegen::kernels::KernelCache::default_folder()
+                                                : line.cache_dir + "/kernels";
+  return options;
 }
 
 void check_ranks_of_plan(const plan::Plan& plan, const std::string& path, int ranks) {
@@ -67,7 +77,8 @@ class Preparation {
     });
     phase(kFileError, [&] {
       if (is_plan(bytes)) return;
-      CompileResult result = compile_program(std::move(module), stdout_terminal(), line_.verbose);
+      CompileResult result = compile_program(std::move(module), stdout_terminal(), line_.verbose,
+                                             compile_options(line_));
       job.plan = std::move(result.plan);
       job.remarks = std::move(result.remarks);
     });

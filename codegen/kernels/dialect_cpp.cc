@@ -133,7 +133,7 @@ class CppPrinter : public KernelPrinter {
     }
     for (size_t n = 0; n < kernel_.nodes.size(); ++n)
       if (kernel_.nodes[n].kept)
-        line("{} k{}[{}];", register_type(kernel_.nodes[n].dtype), n, kernel_.num_columns());
+        line("{} kept{}[{}];", register_type(kernel_.nodes[n].dtype), n, kernel_.num_columns());
     for (int s = 0; s < kernel_.num_stages; ++s) {
       if (s > 0)
         for (int n : row_nodes(s)) define(n);
@@ -189,18 +189,18 @@ class CppPrinter : public KernelPrinter {
 
   void partial_loops(int s, const std::vector<int>& reductions, int64_t inner, int64_t width) {
     const std::string c = column(kernel_.columns.size() - 1);
-    line("int64_t i = 0;");
-    open("for (; i + {0} <= {1}; i += {0})", width, inner);
+    line("int64_t i{} = 0;", s);
+    open("for (; i{2} + {0} <= {1}; i{2} += {0})", width, inner, s);
     same_index_only();
     open("for (int j = 0; j < {}; ++j)", width);
-    line("const int64_t {} = i + j;", c);
+    line("const int64_t {} = i{} + j;", c, s);
     element_body(s, reductions, "[j]");
     close();
     close();
     if (inner % width == 0) return;
     same_index_only();
     open("for (int j = 0; j < {}; ++j)", inner % width);
-    line("const int64_t {} = i + j;", c);
+    line("const int64_t {} = i{} + j;", c, s);
     element_body(s, reductions, "[j]");
     close();
   }
@@ -229,7 +229,7 @@ class CppPrinter : public KernelPrinter {
   }
   void define_element(int n) {
     define(n);
-    if (node(n).kept) line("k{}[{}] = {};", n, column_number(), value(n));
+    if (node(n).kept) line("kept{}[{}] = {};", n, column_number(), value(n));
   }
 
   // What stage `s` does with one element. Accumulators are a<r><suffix>, or scalars if it is empty.
@@ -237,7 +237,7 @@ class CppPrinter : public KernelPrinter {
     const size_t rank = kernel_.columns.size();
     for (int n : element_nodes(s)) {
       if (is_kept_from_before(n, s)) {
-        set_name(n, fmt::format("k{}[{}]", n, column_number()));
+        set_name(n, fmt::format("kept{}[{}]", n, column_number()));
       } else if (column_depth(n) == rank) {
         define_element(n);
       }

@@ -250,7 +250,7 @@ class CudaPrinter : public KernelPrinter {
     for (size_t d = 1; d <= kernel_.rows.size(); ++d) define_at_depth(d);
     for (size_t n = 0; n < kernel_.nodes.size(); ++n)
       if (kernel_.nodes[n].kept)
-        line("{} k{}[{}];", register_type(kernel_.nodes[n].dtype), n, turns() * width_);
+        line("{} kept{}[{}];", register_type(kernel_.nodes[n].dtype), n, turns() * width_);
     for (int s = 0; s < kernel_.num_stages; ++s) {
       if (s > 0)
         for (int n : row_nodes(s)) define(n);
@@ -300,7 +300,7 @@ class CudaPrinter : public KernelPrinter {
     close();
   }
 
-  std::string kept_element(int n) const { return fmt::format("k{}[turn * {} + j]", n, width_); }
+  std::string kept_element(int n) const { return fmt::format("kept{}[turn * {} + j]", n, width_); }
 
   void element_body(int s, const std::vector<int>& reductions) {
     for (int n : element_nodes(s)) {

@@ -13,7 +13,9 @@ void add_terms(std::string& text, const Dims& strides, char variable) {
     if (strides[d] == 0) continue;
     if (!text.empty()) text += " + ";
     text += fmt::format("{}{}", variable, d);
-    if (strides[d] != 1) text += fmt::format(strides[d] < 0 ? " * ({})" : " * {}", strides[d]);
+    if (strides[d] != 1)
+      text +=
+          " * " + (strides[d] < 0 ? fmt::format("({})", strides[d]) : std::to_string(strides[d]));
   }
 }
 

@@ -36,7 +36,8 @@ class KernelPrinter {
   // "<text> {", indented until close().
   template <typename... Args>
   void open(fmt::format_string<Args...> format, Args&&... args) {
-    line("{} {{", fmt::format(format, std::forward<Args>(args)...));
+    const std::string text = fmt::format(format, std::forward<Args>(args)...);
+    line("{}{{", text.empty() ? text : text + ' ');
     indent_ += 2;
   }
   void close() {

@@ -185,9 +185,13 @@ std::string bitcast(plan::DType from, plan::DType to, const std::string& x) {
   return fmt::format("bits_of<{}>({})", register_type(to), stored);
 }
 
-// With a point or exponent, so that it is no integer.
-std::string decimal(std::string digits) {
-  return digits.find_first_of(".e") == std::string::npos ? digits + ".0" : digits;
+// With a point or exponent, so that it is no integer, and with parentheses around a sign.
+template <typename T>
+std::string decimal(T value, std::string_view suffix) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  text += suffix;
+  return std::signbit(value) ? fmt::format("({})", text) : text;
 }
 
 std::string float_literal(float value) {
@@ -196,7 +200,7 @@ std::string float_literal(float value) {
     std::memcpy(&bits, &value, sizeof bits);
     return fmt::format("bits_of<float>(0x{:x}u)", bits);
   }
-  return fmt::format(std::signbit(value) ? "({}f)" : "{}f", decimal(fmt::format("{}", value)));
+  return decimal(value, "f");
 }
 
 std::string double_literal(double value) {
@@ -205,7 +209,7 @@ std::string double_literal(double value) {
     std::memcpy(&bits, &value, sizeof bits);
     return fmt::format("bits_of<double>(uint64_t(0x{:x}u))", bits);
   }
-  return fmt::format(std::signbit(value) ? "({})" : "{}", decimal(fmt::format("{}", value)));
+  return decimal(value, "");
 }
 
 template <typename T>

@@ -73,17 +73,17 @@ std::shared_ptr<const CompiledModule> CompiledModule::load(const plan::Plan& pla
 
 CompiledModule::~CompiledModule() {
   if (handle_) dlclose(handle_);
+  if (file_ >= 0) close(file_);
 }
 
 bool CompiledModule::open(std::string* note) {
-  const int file = memory_file(plan_.kernels().code());
-  if (file < 0) {
+  file_ = memory_file(plan_.kernels().code());
+  if (file_ < 0) {
     *note = "there is no memory to load its kernels into";
     return false;
   }
-  const std::string path = fmt::format("/proc/self/fd/{}", file);
+  const std::string path = fmt::format("/proc/self/fd/{}", file_);
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   if (!handle_) {
     *note = fmt::format("its kernels cannot be loaded: {}", dlerror());
     return false;

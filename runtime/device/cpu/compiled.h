@@ -29,6 +29,7 @@ class CompiledModule {
   bool open(std::string* note);
 
   const plan::Plan& plan_;
+  int file_ = -1;  // open as long as the object is loaded: its number is the object's name
   void* handle_ = nullptr;
   std::vector<Function> functions_;  // by number in Plan.kernels
 };
