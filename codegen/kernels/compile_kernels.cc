@@ -115,13 +115,13 @@ void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, st
   };
   const std::string source = emit_kernels(plan, plan::KernelModule::HOST);
   if (source.empty()) return;
-  const std::optional<HostCompiler> compiler = HostCompiler::find();
-  if (!compiler) return give_up("no C++ compiler (CXX, c++, g++, clang++) was found");
+  std::string error;
+  const std::optional<HostCompiler> compiler = HostCompiler::find(&error);
+  if (!compiler) return give_up(error);
   const KernelCache cache(options.cache_dir);
   const std::string key = KernelCache::key({source, compiler->identity()});
   std::optional<std::string> code = cache.find(key);
   if (!code) {
-    std::string error;
     code = compiler->compile(source, &error);
     if (!code) return give_up(error);
     cache.put(key, *code);

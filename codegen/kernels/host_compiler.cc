@@ -117,17 +117,21 @@ std::vector<std::string> compile_flags() {
 
 }  // namespace
 
-std::optional<HostCompiler> HostCompiler::find() {
+std::optional<HostCompiler> HostCompiler::find(std::string* error) {
   std::vector<std::string> names = {"c++", "g++", "clang++"};
-  if (const char* chosen = std::getenv("CXX"); chosen && *chosen) names = {chosen};
+  *error = "no C++ compiler (c++, g++ or clang++) is in PATH";
+  if (const char* chosen = std::getenv("CXX"); chosen && *chosen) {
+    names = {chosen};
+    *error = fmt::format("the C++ compiler that CXX names, {}, is not there", chosen);
+  }
   HostCompiler compiler;
   for (const std::string& name : names)
     if (compiler.path_.empty()) compiler.path_ = find_program(name);
   struct stat about;
   if (compiler.path_.empty() || stat(compiler.path_.c_str(), &about) != 0) return std::nullopt;
   compiler.flags_ = compile_flags();
-  std::error_code error;
-  compiler.identity_ = fmt::format("{} {} {}", fs::canonical(compiler.path_, error).string(),
+  std::error_code ignored;
+  compiler.identity_ = fmt::format("{} {} {}", fs::canonical(compiler.path_, ignored).string(),
                                    about.st_size, static_cast<int64_t>(about.st_mtime));
   for (const std::string& flag : compiler.flags_) compiler.identity_ += " " + flag;
   return compiler;

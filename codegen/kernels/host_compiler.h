@@ -9,8 +9,8 @@ namespace spmd::codegen::kernels {
 
 class HostCompiler {
  public:
-  // $CXX, or else the first of c++, g++ and clang++ that PATH has.
-  static std::optional<HostCompiler> find();
+  // $CXX, or else the first of c++, g++ and clang++ that PATH has; `error` says why there is none.
+  static std::optional<HostCompiler> find(std::string* error);
 
   // All that its output depends on beside the source: the program's path, size and time of change,
   // flags, and this CPU's instruction sets.

@@ -75,7 +75,7 @@ void compile_on_host(plan::Plan& plan) {
     kernel.set_name(kernel.name() + "_host");
   }
   std::string error;
-  const auto compiler = codegen::kernels::HostCompiler::find();
+  const auto compiler = codegen::kernels::HostCompiler::find(&error);
   ASSERT_TRUE(compiler);
   const std::optional<std::string> code = compiler->compile(source, &error);
   ASSERT_TRUE(code) << error;
