@@ -33,6 +33,7 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
   --save-plan FILE    write the compiled Plan, to be run as MODEL
   --device KIND       cpu, cuda, or auto (default): a GPU when there is one
+  --codegen off       no compiled kernels; else kept in --cache-dir DIR
   --print-config      print the configuration in force and stop
   --verbose           the compiler's passes and remarks, full tables
 )";
@@ -137,6 +138,15 @@ void add_run(CLI::App& app, CommandLine& line) {
   app.add_option_function<std::string>(
          "--device", [&](const std::string& kind) { line.device = *device_choice(kind); })
       ->check(device_kind());
+  app.add_option_function<std::string>(
+         "--codegen", [&](const std::string& word) { line.codegen = word == "auto"; })
+      ->check(CLI::Validator(
+          [](const std::string& word) {
+            if (word == "auto" || word == "off") return std::string();
+            return fmt::format("found \"{}\", expected auto or off", word);
+          },
+          ""));
+  app.add_option("--cache-dir", line.cache_dir);
   app.add_flag("--version");
 }
 

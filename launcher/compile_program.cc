@@ -1,5 +1,7 @@
 #include "launcher/compile_program.h"
 
+#include <spdlog/spdlog.h>
+
 #include "launcher/progress.h"
 #include "runtime/kernel_coverage.h"
 #include "sharding/annotations/remesh.h"
@@ -14,6 +16,9 @@ void print_passes(const CompileResult& result) {
     fmt::print("{:>10.3f} ms  {:>8} ops  {}{}\n", timing.milliseconds, timing.ops, timing.pass,
                timing.changed ? "" : " (unchanged)");
   }
+  if (result.plan.kernels().kernels_size() > 0)
+    fmt::print("{:>10.3f} ms  {:>8} kernels, compiled or from the cache\n", result.kernels_ms,
+               result.plan.kernels().kernels_size());
   for (const Remark& remark : result.remarks) {
     fmt::print("{}\n", printable(to_string(remark)));
   }
@@ -53,6 +58,8 @@ CompileResult compile_program(Module module, Terminal terminal, bool verbose,
   CompileResult result = compile(std::move(module), options, pipeline);
   bar.clear();
   require_kernels(result.plan);
+  if (!result.kernels_note.empty())
+    spdlog::warn("no compiled kernels, steps are slower: {}", printable(result.kernels_note));
   if (verbose) print_passes(result);
   return result;
 }

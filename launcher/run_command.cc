@@ -28,8 +28,9 @@ namespace {
 // One rank's side of a compiled program's run.
 class Session {
  public:
-  Session(comm::Communicator& communicator, const CommandLine& line, const Job& job)
-      : communicator_(communicator), line_(line), job_(job) {}
+  Session(comm::Communicator& communicator, const CommandLine& line, const Job& job,
+          const DevicePlace& place)
+      : communicator_(communicator), line_(line), job_(job), place_(place) {}
 
   void run() {
     prepare();
@@ -59,10 +60,9 @@ class Session {
   // Whatever can be wrong is found here, before the first step.
   void prepare() {
     const bool has_parameters = read_parameters_on_root();
-    const DevicePlace place = find_device(line_.device, communicator_);
     together(communicator_, kFileError, [&] {
       with_remedy("express the program without it, on the CPU", [&] {
-        executor_.emplace(job_.plan, communicator_, make_device(place, communicator_));
+        executor_.emplace(job_.plan, communicator_, make_device(place_, communicator_));
       });
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
@@ -256,6 +256,7 @@ class Session {
   comm::Communicator& communicator_;
   const CommandLine& line_;
   const Job& job_;
+  const DevicePlace& place_;
   std::unique_ptr<ModelParameters> parameters_;  // of the model's own file
   std::optional<RecordedValues> recorded_;
   std::optional<Inputs> inputs_;
@@ -277,8 +278,10 @@ class Session {
 
 void run_rank(comm::Communicator& communicator, const CommandLine& line,
               const LaunchEnvironment& launch) {
-  const std::optional<Job> job = make_job(communicator, line, launch);
-  if (job) Session(communicator, line, *job).run();
+  const DevicePlace place = find_device(line.device, communicator);
+  together(communicator, kUsageError, [&] { require_device(place); });
+  const std::optional<Job> job = make_job(communicator, line, launch, place);
+  if (job) Session(communicator, line, *job, place).run();
 }
 
 }  // namespace spmd

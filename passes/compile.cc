@@ -4,6 +4,7 @@
 #include <map>
 
 #include "codegen/emit_plan.h"
+#include "codegen/kernels/compile_kernels.h"
 #include "passes/analysis/flops.h"
 #include "passes/pipeline.h"
 
@@ -65,6 +66,18 @@ void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& 
   statistics.set_bytes_sent_per_step(total_bytes_sent(uses));
 }
 
+void compile_kernels(const CompileOptions& options, CompileResult& result) {
+  if (options.kernels == KernelTarget::kNone) return;
+  const auto start = std::chrono::steady_clock::now();
+  if (options.kernels == KernelTarget::kHost) {
+    compile_host_kernels(result.plan, {options.kernel_cache}, &result.kernels_note);
+  } else {
+    compile_cuda_kernels(result.plan, {options.kernel_architecture, options.kernel_cache},
+                         &result.kernels_note);
+  }
+  result.kernels_ms = milliseconds_since(start);
+}
+
 CompileResult run(Module module, const CompileOptions& options, PipelineOptions pipeline,
                   bool emit) {
   const auto start = std::chrono::steady_clock::now();
@@ -88,6 +101,7 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
     EmitInfo info = emit_info(module);
     if (!options.combine_collectives) info.combine_bytes = 0;
     result.plan = emit_plan(module, info);
+    compile_kernels(options, result);
   }
   plan::Statistics& statistics = *result.plan.mutable_statistics();
   fill_collectives(result.collectives, statistics);

@@ -22,6 +22,9 @@ struct CompileResult {
   double replicated_flops = 1;
   double replicated_operations = 1;
   double compile_ms = 0;
+  // Of that, for kernels; and why there are none although options.kernels asks for them.
+  double kernels_ms = 0;
+  std::string kernels_note;
 };
 
 // A pure function of the module (its mesh and shardings included) and the options; what it knows of

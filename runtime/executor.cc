@@ -54,6 +54,7 @@ Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
   const int program =
       plan.program_of_rank_size() == 0 ? 0 : plan.program_of_rank(communicator.rank());
   program_->body = make_sequence(plan.programs(program).body(), program_->context);
+  if (program_->context.load.uses_local_buffers) allocate_locals();
 }
 
 Executor::~Executor() = default;
@@ -91,6 +92,10 @@ void Executor::allocate_buffers() {
       buffers_.push_back(arena + buffer.offset());
       continue;
     }
+    if (buffer.kind() == plan::Buffer::LOCAL) {
+      buffers_.push_back(nullptr);
+      continue;
+    }
     buffers_.push_back(allocate(buffer.bytes()));
     if (buffer.kind() == plan::Buffer::CONSTANT) fill_constant(buffer, buffers_.back());
   }
@@ -107,6 +112,13 @@ void Executor::fill_constant(const plan::Buffer& buffer, std::byte* data) {
   const auto step = static_cast<int64_t>(piece.size());
   for (int64_t done = 0; done < buffer.bytes(); done += step)
     device_->copy_in(data + done, piece.data(), std::min(step, buffer.bytes() - done));
+}
+
+void Executor::allocate_locals() {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const plan::Buffer& buffer = plan_.buffers(static_cast<int>(i));
+    if (buffer.kind() == plan::Buffer::LOCAL) buffers_[i] = allocate(buffer.bytes());
+  }
 }
 
 void Executor::find_aliases() {

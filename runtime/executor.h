@@ -85,6 +85,7 @@ class Executor {
   void check_memory() const;
   void allocate_buffers();
   void fill_constant(const plan::Buffer& buffer, std::byte* data);
+  void allocate_locals();
   void find_aliases();
   void exchange_aliases();
   std::span<const std::byte> local(int32_t buffer, const plan::Placement& placement);

@@ -24,8 +24,9 @@ struct RunContext {
 
 // What a kernel sees while it is made.
 struct LoadContext {
-  std::string op;               // of the step, for messages
-  int64_t workspace_bytes = 0;  // raised by kernels that need more
+  std::string op;                   // of the step, for messages
+  int64_t workspace_bytes = 0;      // raised by kernels that need more
+  bool uses_local_buffers = false;  // set by kernels that want memory for LOCAL buffers
 
   // Bytes a kernel may use from the start of the workspace.
   void need_workspace(int64_t bytes) {

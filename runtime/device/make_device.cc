@@ -14,6 +14,10 @@
 
 namespace spmd {
 
+void require_device(const DevicePlace& place) {
+  if (!place.fact.empty()) throw UserError("--device cuda", place.fact, place.remedy);
+}
+
 #if SPMD_HAVE_CUDA
 namespace {
 
@@ -44,6 +48,7 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
   place.cuda = everyone(communicator, driver != nullptr);
   if (place.cuda) {
     place.ordinal = place_on_host(communicator) % driver->device_count();
+    place.architecture = fmt::format("sm_{}", cuda::architecture_of(*driver, place.ordinal));
   } else if (choice == DeviceChoice::kAuto) {
     place.fact.clear();
   } else if (driver != nullptr) {
@@ -54,7 +59,7 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
 }
 
 std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator& communicator) {
-  if (!place.fact.empty()) throw UserError("--device cuda", place.fact, place.remedy);
+  require_device(place);
   if (!place.cuda) return std::make_unique<cpu::CpuDevice>();
   return std::make_unique<cuda::CudaDevice>(*cuda::Driver::find(), place.ordinal, communicator);
 }
@@ -66,7 +71,7 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator&) {
 }
 
 std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator&) {
-  if (!place.fact.empty()) throw UserError("--device cuda", place.fact, place.remedy);
+  require_device(place);
   return std::make_unique<cpu::CpuDevice>();
 }
 #endif

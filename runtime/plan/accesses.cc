@@ -115,6 +115,9 @@ void for_each_view(const Step& step, const Visit& visit) {
       const TriangularSolve& solve = step.triangular_solve();
       return each({&solve.a(), &solve.b()}, {&solve.out()});
     }
+    case Step::kFused:
+      for (const Step& inner : step.fused().steps()) for_each_view(inner, visit);
+      return;
     case Step::KIND_NOT_SET:
       return;
   }

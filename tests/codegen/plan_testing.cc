@@ -11,6 +11,7 @@
 #include "ir/verifier.h"
 #include "runtime/device/make_device.h"
 #include "runtime/executor.h"
+#include "tests/codegen/compiled_cases.h"
 
 namespace spmd::testing {
 
@@ -107,6 +108,8 @@ void expect_meaning(const Module& module, const std::vector<Literal>& arguments,
   ASSERT_EQ(found.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i)
     expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i));
+  for (CompiledCases* cases : CompiledCases::all())
+    cases->add(module, plan, arguments, wanted, tolerance);
 }
 
 void expect_meaning(const Module& module, double tolerance) {

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/verifier.h"
+#include "tests/codegen/compiled_cases.h"
 #include "tests/codegen/plan_testing.h"
 
 namespace spmd::testing {
@@ -264,6 +265,17 @@ TEST(RandomPrograms, WithLoopsAndBranches) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Module module = Generator(seed, true).run(4 + static_cast<int>(seed % 12));
+    expect_meaning(module, 1e-5);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(RandomPrograms, WithCompiledKernels) {
+  const CompiledCases compiled(CompiledCases::Dialect::kCpp, 100);
+  const CompiledCases cuda(CompiledCases::Dialect::kCuda, 100);
+  for (unsigned seed = 1000; seed < 1060; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Module module = Generator(seed, seed % 2 == 0).run(8 + static_cast<int>(seed % 30));
     expect_meaning(module, 1e-5);
     if (HasFatalFailure()) return;
   }

@@ -18,6 +18,10 @@ void copy_bytes(void* to, const void* from, int64_t bytes) {
 
 CpuDevice::CpuDevice() { use_one_library_thread(); }
 
+void CpuDevice::load(const plan::Plan& plan) {
+  compiled_ = CompiledModule::load(plan, &why_not_compiled_);
+}
+
 std::byte* CpuDevice::allocate(int64_t bytes) {
   constexpr int64_t kAlignment = 256;
   const auto size =
@@ -45,7 +49,13 @@ void CpuDevice::copy(std::byte* to, const std::byte* from, int64_t bytes) {
 }
 
 KernelPtr CpuDevice::make_kernel(const plan::Step& step, LoadContext& context) {
+  if (compiled_ && step.kernel() != 0) return compiled_->make(step);
   return cpu::make_kernel(step, context);
+}
+
+std::vector<std::string> CpuDevice::notes() const {
+  if (why_not_compiled_.empty()) return {};
+  return {"the plan runs without its compiled kernels, slower: " + why_not_compiled_};
 }
 
 KernelPtr CpuDevice::from_host(const plan::Step&, KernelPtr kernel, int64_t workspace_bytes,

@@ -198,8 +198,10 @@ MatmulChoice Matmul::time(const std::vector<cublasLtMatmulHeuristicResult_t>& ca
     return choice;
   };
   MatmulChoice best = choice_of(candidates.front());
-  if (candidates.size() == 1) return best;
   const MatmulProblem& p = problem_;
+  // What takes no longer than its launch is not worth the time.
+  constexpr int64_t kSmall = int64_t{1} << 26;
+  if (candidates.size() == 1 || p.m * p.n * p.k * p.batch < kSmall) return best;
   const int64_t a_bytes =
                     span_bytes(p.operands, p.transpose_a ? p.m : p.k, p.lda, p.batch, p.stride_a),
                 b_bytes =

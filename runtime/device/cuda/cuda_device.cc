@@ -24,6 +24,7 @@ std::string CudaDevice::description() const {
 void CudaDevice::load(const plan::Plan& plan) {
   plan_ = &plan;
   staging_ = std::make_unique<Staging>(plan);
+  compiled_ = CompiledModule::load(gpu_, plan, &why_not_compiled_);
 }
 
 std::byte* CudaDevice::allocate(int64_t bytes) {
@@ -108,6 +109,7 @@ KernelPtr CudaDevice::from_host(const plan::Step& step, KernelPtr kernel, int64_
 }
 
 KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& context) {
+  if (compiled_ && step.kernel() != 0) return compiled_->make(step);
   switch (step.kind_case()) {
     case plan::Step::kElementwise:
       return make_elementwise(step.elementwise(), *this);
@@ -135,7 +137,10 @@ KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& conte
 }
 
 std::vector<std::string> CudaDevice::notes() const {
-  if (host_steps_.empty()) return {};
+  std::vector<std::string> notes;
+  if (!why_not_compiled_.empty())
+    notes.push_back("the plan runs without its compiled kernels: " + why_not_compiled_);
+  if (host_steps_.empty()) return notes;
   std::map<std::string, int> kinds;
   for (const std::string& step : host_steps_) ++kinds[step.substr(0, step.find(':'))];
   std::string by_kind;
@@ -146,8 +151,10 @@ std::vector<std::string> CudaDevice::notes() const {
   for (size_t i = 0; i < std::min(kShown, host_steps_.size()); ++i)
     examples += (i > 0 ? "; " : "") + host_steps_[i];
   if (host_steps_.size() > kShown) examples += "; ...";
-  return {fmt::format("{} of {} steps run on the host, which is slow ({}): {}", host_steps_.size(),
-                      static_cast<int64_t>(host_steps_.size()) + gpu_steps_, by_kind, examples)};
+  notes.push_back(
+      fmt::format("{} of {} steps run on the host, which is slow ({}): {}", host_steps_.size(),
+                  static_cast<int64_t>(host_steps_.size()) + gpu_steps_, by_kind, examples));
+  return notes;
 }
 
 }  // namespace spmd::cuda

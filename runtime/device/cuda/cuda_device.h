@@ -8,6 +8,7 @@
 
 #include "collectives/comm/communicator.h"
 #include "runtime/device/cuda/blas.h"
+#include "runtime/device/cuda/compiled.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/cuda/staging.h"
@@ -57,6 +58,8 @@ class CudaDevice : public Device {
   const plan::Plan* plan_ = nullptr;
   std::unique_ptr<Blas> blas_;
   std::unique_ptr<Library> library_;
+  std::unique_ptr<CompiledModule> compiled_;
+  std::string why_not_compiled_;
   std::unique_ptr<Staging> staging_;
   std::vector<GpuMemory> memory_;
   struct Product {

@@ -11,35 +11,42 @@ namespace {
 
 constexpr int kOldestArchitecture = 80;
 
+int attribute(const Driver& driver, CUdevice device, CUdevice_attribute which) {
+  int value = 0;
+  check(driver, driver.DeviceGetAttribute(&value, which, device), "asking the GPU what it is");
+  return value;
+}
+
 }  // namespace
+
+int architecture_of(const Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  cuda::check(driver, driver.DeviceGet(&device, ordinal), "looking for the GPU");
+  return 10 * attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
 
 Gpu::Gpu(const Driver& driver, int ordinal) : driver_(driver) {
   check(driver_.DeviceGet(&device_, ordinal), "looking for the GPU");
   char name[256] = "";
   check(driver_.DeviceGetName(name, sizeof name, device_), "asking for the GPU's name");
   name_ = name;
-  architecture_ = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-                  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  multiprocessors_ = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  architecture_ = architecture_of(driver_, ordinal);
+  multiprocessors_ = attribute(driver_, device_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   if (architecture_ < kOldestArchitecture)
     throw UserError(name_,
                     fmt::format("is of architecture sm_{}, but programs need sm_{} or newer",
                                 architecture_, kOldestArchitecture),
                     "use a newer GPU, or pass --device cpu");
-  check(driver_.DevicePrimaryCtxRetain(&context_, device_), "starting the GPU");
-  check(driver_.CtxSetCurrent(context_), "starting the GPU");
+  // Never released: a context takes long to make, and libraries hold on to it.
+  CUcontext context = nullptr;
+  check(driver_.DevicePrimaryCtxRetain(&context, device_), "starting the GPU");
+  check(driver_.CtxSetCurrent(context), "starting the GPU");
   check(driver_.StreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
 }
 
 Gpu::~Gpu() {
   if (stream_ != nullptr) driver_.StreamDestroy(stream_);
-  if (context_ != nullptr) driver_.DevicePrimaryCtxRelease(device_);
-}
-
-int Gpu::attribute(CUdevice_attribute which) const {
-  int value = 0;
-  check(driver_.DeviceGetAttribute(&value, which, device_), "asking the GPU what it is");
-  return value;
 }
 
 void Gpu::launch(CUfunction function, int64_t points, void** arguments) const {

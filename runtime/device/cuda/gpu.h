@@ -7,9 +7,13 @@
 
 namespace spmd::cuda {
 
+// 90 of sm_90: what code has to be compiled for.
+int architecture_of(const Driver& driver, int ordinal);
+
 class Gpu {
  public:
-  // Throws UserError when GPU `ordinal` cannot be used, or is older than sm_80.
+  // Throws UserError when GPU `ordinal` cannot be used, or is older than sm_80. What the driver and
+  // NVIDIA's libraries keep for the process stays until it ends.
   Gpu(const Driver& driver, int ordinal);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -37,11 +41,8 @@ class Gpu {
   int64_t total_memory() const;
 
  private:
-  int attribute(CUdevice_attribute which) const;
-
   const Driver& driver_;
   CUdevice device_ = 0;
-  CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   std::string name_;
   int architecture_ = 0, multiprocessors_ = 0;

@@ -11,7 +11,7 @@
 
 namespace spmd::cuda {
 
-Staging::Staging(const plan::Plan& plan) {
+Staging::Staging(const plan::Plan& plan) : plan_(plan) {
   std::byte* arena = reserve(plan.arena_bytes());
   for (const plan::Buffer& buffer : plan.buffers())
     buffers_.push_back(buffer.kind() == plan::Buffer::ARENA ? arena + buffer.offset()
@@ -86,12 +86,8 @@ class HostStep : public Kernel {
   HostStep(const Gpu& gpu, Staging& staging, const plan::Step& step, KernelPtr kernel)
       : gpu_(gpu), staging_(staging), kernel_(std::move(kernel)) {
     std::map<int32_t, Range> ranges;
-    plan::for_each_view(step, [&](const plan::View& view, bool writes) {
-      const Range range = range_of(step, view, writes);
-      if (range.end == 0) return;
-      const auto [place, is_new] = ranges.try_emplace(view.buffer(), range);
-      if (!is_new) place->second.join(range);
-    });
+    if (!step.has_fused()) add_ranges(step, ranges);
+    for (const plan::Step& inner : step.fused().steps()) add_ranges(inner, ranges);
     ranges_.assign(ranges.begin(), ranges.end());
   }
 
@@ -118,6 +114,15 @@ class HostStep : public Kernel {
   }
 
  private:
+  void add_ranges(const plan::Step& step, std::map<int32_t, Range>& ranges) const {
+    plan::for_each_view(step, [&](const plan::View& view, bool writes) {
+      const Range range = range_of(step, view, writes);
+      if (range.end == 0 || staging_.is_local(view.buffer())) return;
+      const auto [place, is_new] = ranges.try_emplace(view.buffer(), range);
+      if (!is_new) place->second.join(range);
+    });
+  }
+
   const Gpu& gpu_;
   Staging& staging_;
   KernelPtr kernel_;

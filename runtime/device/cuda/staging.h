@@ -18,6 +18,10 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   void need_workspace(int64_t bytes);
+  // Whether a buffer's values exist on the host only, inside of one step.
+  bool is_local(int32_t buffer) const {
+    return plan_.buffers(buffer).kind() == plan::Buffer::LOCAL;
+  }
   // What kernels of the CPU run on. Call after the last need_workspace().
   RunContext context();
 
@@ -28,6 +32,7 @@ class Staging {
   };
   std::byte* reserve(int64_t bytes);
 
+  const plan::Plan& plan_;
   std::vector<Region> regions_;
   std::vector<std::byte*> buffers_;
   std::byte* workspace_ = nullptr;
