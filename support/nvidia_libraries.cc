@@ -8,21 +8,23 @@
 
 namespace spmd {
 
+std::vector<std::string> nvidia_library_names(const std::string& name) {
+  std::vector<std::string> names;
+  if (const char* folder = std::getenv("SPMD_CUDA_LIBRARY_PATH"))
+    names.push_back(std::string(folder) + "/" + name);
+  names.push_back(name);
+#ifdef SPMD_CUDA_LIBRARY_DIR
+  names.push_back(SPMD_CUDA_LIBRARY_DIR "/" + name);
+#endif
+  return names;
+}
+
 const SharedLibrary& require_library(const std::string& name, const std::string& product) {
   static std::mutex mutex;
   static std::map<std::string, SharedLibrary> loaded;
   const std::lock_guard lock(mutex);
   auto place = loaded.find(name);
-  if (place == loaded.end()) {
-    std::vector<std::string> names;
-    if (const char* folder = std::getenv("SPMD_CUDA_LIBRARY_PATH"))
-      names.push_back(std::string(folder) + "/" + name);
-    names.push_back(name);
-#ifdef SPMD_CUDA_LIBRARY_DIR
-    names.push_back(SPMD_CUDA_LIBRARY_DIR "/" + name);
-#endif
-    place = loaded.emplace(name, names).first;
-  }
+  if (place == loaded.end()) place = loaded.emplace(name, nvidia_library_names(name)).first;
   if (!place->second.loaded())
     throw UserError(name, fmt::format("not found: {}", place->second.error()),
                     fmt::format("install {}, set SPMD_CUDA_LIBRARY_PATH to the folder that holds "

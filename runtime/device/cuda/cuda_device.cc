@@ -12,6 +12,7 @@ namespace spmd::cuda {
 CudaDevice::CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator)
     : gpu_(driver, ordinal), communicator_(communicator) {
   cpu::use_one_library_thread();
+  if (Trace::is_wanted()) trace_ = std::make_unique<Trace>(gpu_);
 }
 
 // What is queued still uses the memory.
@@ -94,7 +95,7 @@ KernelPtr CudaDevice::make_kernel(const plan::Step& step, LoadContext& context) 
   context.op = step.op();
   if (KernelPtr kernel = make_gpu_kernel(step, context)) {
     ++gpu_steps_;
-    return kernel;
+    return traced(step, false, std::move(kernel));
   }
   host_steps_.push_back(fmt::format("{}: {}", plan::kind_name(step), step.op()));
   LoadContext host;
@@ -105,7 +106,11 @@ KernelPtr CudaDevice::make_kernel(const plan::Step& step, LoadContext& context) 
 KernelPtr CudaDevice::from_host(const plan::Step& step, KernelPtr kernel, int64_t workspace_bytes,
                                 LoadContext&) {
   staging_->need_workspace(workspace_bytes);
-  return make_host_step(gpu_, *staging_, step, std::move(kernel));
+  return traced(step, true, make_host_step(gpu_, *staging_, step, std::move(kernel)));
+}
+
+KernelPtr CudaDevice::traced(const plan::Step& step, bool on_host, KernelPtr kernel) {
+  return trace_ ? trace_->wrap(step, on_host, std::move(kernel)) : std::move(kernel);
 }
 
 KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& context) {

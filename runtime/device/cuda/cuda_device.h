@@ -12,6 +12,7 @@
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/cuda/staging.h"
+#include "runtime/device/cuda/trace.h"
 #include "runtime/device/device.h"
 
 namespace spmd::cuda {
@@ -52,6 +53,7 @@ class CudaDevice : public Device {
 
  private:
   KernelPtr make_gpu_kernel(const plan::Step& step, LoadContext& context);
+  KernelPtr traced(const plan::Step& step, bool on_host, KernelPtr kernel);
 
   Gpu gpu_;
   comm::Communicator& communicator_;
@@ -69,6 +71,7 @@ class CudaDevice : public Device {
   std::vector<Product> products_;
   std::vector<std::string> host_steps_;  // "sort (model.py:12)", of steps that the CPU does
   int64_t gpu_steps_ = 0;
+  std::unique_ptr<Trace> trace_;  // null: steps are not waited for
 };
 
 // By op family; null when the GPU has no kernel for the step.

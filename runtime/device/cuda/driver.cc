@@ -1,7 +1,7 @@
 #include "runtime/device/cuda/driver.h"
 
 #include "runtime/device/device.h"
-#include "support/shared_library.h"
+#include "support/nvidia_libraries.h"
 
 namespace spmd::cuda {
 namespace {
@@ -30,7 +30,7 @@ const Driver* Driver::find(std::string* fact, std::string* remedy) {
 }
 
 bool Driver::load(std::string* fact, std::string* remedy) {
-  static const SharedLibrary library({"libcuda.so.1"});
+  static const SharedLibrary library(nvidia_library_names("libcuda.so.1"));
   *remedy = "run on a machine with an NVIDIA GPU and its driver, or pass --device cpu";
   if (!library.loaded()) {
     *fact = "there is no NVIDIA driver: " + library.error();

@@ -1,6 +1,7 @@
 #include "runtime/device/cuda/gpu.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "runtime/device/device.h"
@@ -47,6 +48,22 @@ Gpu::Gpu(const Driver& driver, int ordinal) : driver_(driver) {
 
 Gpu::~Gpu() {
   if (stream_ != nullptr) driver_.StreamDestroy(stream_);
+}
+
+void Gpu::synchronize() const {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kSpin{2};
+  const Clock::time_point begin = Clock::now();
+  while (true) {
+    const CUresult result = driver_.StreamQuery(stream_);
+    if (result != CUDA_ERROR_NOT_READY) return check(result, "the work on the GPU");
+    const Clock::duration waited = Clock::now() - begin;
+    if (waited > kLongestWait)
+      throw UserError(name_,
+                      fmt::format("has not finished its work after {} s", kLongestWait.count()),
+                      "SPMD_CUDA_TRACE=1 names the step that it does not end");
+    if (waited > kSpin) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 void Gpu::launch(CUfunction function, int64_t points, void** arguments) const {

@@ -1,6 +1,7 @@
 // One GPU as a rank sees it: the driver, the device and the one stream that all work is queued on.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "runtime/device/cuda/driver.h"
@@ -28,7 +29,9 @@ class Gpu {
   int multiprocessors() const { return multiprocessors_; }
 
   void check(CUresult result, const char* what) const { cuda::check(driver_, result, what); }
-  void synchronize() const { check(driver_.StreamSynchronize(stream_), "the work on the GPU"); }
+  // Waits for all work that is queued. Throws UserError when the GPU failed, or has not finished
+  // after kLongestWait.
+  void synchronize() const;
   // Queues a kernel with one thread for each of `points`, or less, and these arguments.
   template <typename... Arguments>
   void launch(CUfunction function, int64_t points, const Arguments&... arguments) const {
@@ -41,6 +44,8 @@ class Gpu {
   int64_t total_memory() const;
 
  private:
+  static constexpr std::chrono::seconds kLongestWait{300};
+
   const Driver& driver_;
   CUdevice device_ = 0;
   CUstream stream_ = nullptr;

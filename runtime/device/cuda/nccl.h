@@ -13,12 +13,12 @@
 
 namespace spmd::cuda {
 
-#define SPMD_NCCL_FUNCTIONS(X)                                                        \
-  X(GetVersion)                                                                       \
-  X(GetUniqueId)                                                                      \
-  X(CommInitRank) X(CommDestroy) X(CommAbort) X(GetErrorString) X(GetLastError)       \
-      X(CommGetAsyncError) X(AllReduce) X(AllGather) X(ReduceScatter) X(Send) X(Recv) \
-          X(GroupStart) X(GroupEnd)
+#define SPMD_NCCL_FUNCTIONS(X)                                                                    \
+  X(GetVersion)                                                                                   \
+  X(GetUniqueId)                                                                                  \
+  X(CommInitRank)                                                                                 \
+  X(CommDestroy) X(CommAbort) X(GetErrorString) X(GetLastError) X(CommGetAsyncError) X(AllReduce) \
+      X(AllGather) X(ReduceScatter) X(Send) X(Recv) X(GroupStart) X(GroupEnd)
 
 class Nccl {
  public:

@@ -101,11 +101,9 @@ __device__ inline void store(Float type, double value, void* to, int64_t at) {
                                            const type* operand, const char* indices, type* out) {  \
     spmd::cuda::gather(p, operand, indices, out);                                                  \
   }
-SPMD_MOVES(1, uint8_t)
-SPMD_MOVES(2, uint16_t)
-SPMD_MOVES(4, uint32_t)
-SPMD_MOVES(8, uint64_t)
-SPMD_MOVES(16, uint4)
+// Every size that is moved as one element.
+#define SPMD_SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, uint4)
+SPMD_SIZES(SPMD_MOVES)
 
 extern "C" __global__ void convert(const __grid_constant__ spmd::cuda::ConvertParameters p,
                                    const void* in, void* out) {
