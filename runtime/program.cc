@@ -105,13 +105,6 @@ class AxisIndexKernel : public Kernel {
   int32_t index_;
 };
 
-KernelPtr make_host_collective(const plan::Step& step, ProgramContext& context) {
-  LoadContext host;
-  KernelPtr kernel = make_collective(step, context.plan, context.mesh, context.communicator,
-                                     &context.collectives.emplace_back(), host);
-  return context.device.from_host(step, std::move(kernel), host.workspace_bytes, context.load);
-}
-
 KernelPtr make_step(const plan::Step& step, ProgramContext& context) {
   switch (step.kind_case()) {
     case plan::Step::kWhile:
@@ -123,7 +116,8 @@ KernelPtr make_step(const plan::Step& step, ProgramContext& context) {
     case plan::Step::kAxisIndex:
       return std::make_unique<AxisIndexKernel>(step.axis_index(), context);
     case plan::Step::kCollective:
-      return make_host_collective(step, context);
+      return make_collective(step, context.plan, context.mesh, context.communicator, context.device,
+                             &context.collectives.emplace_back(), context.load);
     default:
       return context.device.make_kernel(step, context.load);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/device/kernel.h"
+#include "runtime/transport.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -52,6 +53,14 @@ class Device {
   // on this device's buffers.
   virtual KernelPtr from_host(const plan::Step& step, KernelPtr kernel, int64_t workspace_bytes,
                               LoadContext& context) = 0;
+
+  // Whether collectives that need this go from device to device; the same on all ranks.
+  virtual bool connects(const TransportNeeds&) const { return false; }
+  // Of what connects() says so. All members of the group ask for their transports in one order.
+  virtual std::unique_ptr<Transport> connect(comm::Group&, const TransportNeeds&,
+                                             const std::string& /*op*/) {
+    return nullptr;
+  }
 
   // Called once, after the last kernel is made and before the first one runs; all ranks call it
   // together, and settle what they have to agree on. Raises `context`'s workspace.

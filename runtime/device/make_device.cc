@@ -35,7 +35,7 @@ int place_on_host(comm::Communicator& communicator) {
 bool everyone(comm::Communicator& communicator, bool holds) {
   uint8_t value = holds ? 1 : 0;
   communicator.all_reduce(communicator.world(), &value, &value, 1, comm::Element::kU8,
-                          comm::Reduction::kMin, "whether every rank has a GPU");
+                          comm::Reduction::kMin, "what GPUs ranks have");
   return value != 0;
 }
 
@@ -47,7 +47,9 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
   const cuda::Driver* driver = cuda::Driver::find(&place.fact, &place.remedy);
   place.cuda = everyone(communicator, driver != nullptr);
   if (place.cuda) {
-    place.ordinal = place_on_host(communicator) % driver->device_count();
+    const int number = place_on_host(communicator);
+    place.ordinal = number % driver->device_count();
+    place.shared = !everyone(communicator, number < driver->device_count());
     place.architecture = fmt::format("sm_{}", cuda::architecture_of(*driver, place.ordinal));
   } else if (choice == DeviceChoice::kAuto) {
     place.fact.clear();
@@ -61,7 +63,8 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
 std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator& communicator) {
   require_device(place);
   if (!place.cuda) return std::make_unique<cpu::CpuDevice>();
-  return std::make_unique<cuda::CudaDevice>(*cuda::Driver::find(), place.ordinal, communicator);
+  return std::make_unique<cuda::CudaDevice>(*cuda::Driver::find(), place.ordinal, communicator,
+                                            communicator.size() > 1 && !place.shared);
 }
 #else
 DevicePlace find_device(DeviceChoice choice, comm::Communicator&) {

@@ -17,6 +17,7 @@ struct DevicePlace {
   bool cuda = false;
   int ordinal = 0;           // of the GPU. Ranks of one host share its GPUs, in turn
   std::string architecture;  // "sm_90" of a GPU
+  bool shared = false;       // some ranks share a GPU, so that NCCL cannot connect them
   // Why there is no such device; empty when there is one.
   std::string fact, remedy;
 };

@@ -9,8 +9,10 @@
 
 namespace spmd::cuda {
 
-CudaDevice::CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator)
+CudaDevice::CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator,
+                       bool has_nccl)
     : gpu_(driver, ordinal), communicator_(communicator) {
+  if (has_nccl) nccl_ = std::make_unique<NcclGroups>(gpu_, communicator);
   cpu::use_one_library_thread();
   if (Trace::is_wanted()) trace_ = std::make_unique<Trace>(gpu_);
 }
@@ -70,8 +72,18 @@ Library& CudaDevice::library() {
   return *library_;
 }
 
+bool CudaDevice::connects(const TransportNeeds& needs) const {
+  return nccl_ != nullptr && nccl_type(needs).has_value();
+}
+
+std::unique_ptr<Transport> CudaDevice::connect(comm::Group& group, const TransportNeeds& needs,
+                                               const std::string& op) {
+  return nccl_->connect(group, needs, op);
+}
+
 // Ranks that run other programs have other products, so each chooses for itself.
 void CudaDevice::settle(LoadContext& context) {
+  if (nccl_) nccl_->open();
   static_assert(std::is_trivially_copyable_v<MatmulChoice>);
   const bool alike = plan_->program_of_rank_size() == 0;
   std::vector<MatmulChoice> choices(products_.size());

@@ -11,6 +11,7 @@
 #include "runtime/device/cuda/compiled.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/cuda/library.h"
+#include "runtime/device/cuda/nccl.h"
 #include "runtime/device/cuda/staging.h"
 #include "runtime/device/cuda/trace.h"
 #include "runtime/device/device.h"
@@ -20,8 +21,10 @@ namespace spmd::cuda {
 class CudaDevice : public Device {
  public:
   // `communicator`, which outlives the device: choices that ranks have to agree on are rank 0's.
-  // Throws UserError when the GPU cannot be used.
-  CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator);
+  // `has_nccl`: every rank has a GPU of its own, and NCCL connects them. Throws UserError when the
+  // GPU cannot be used, or NCCL is wanted and missing.
+  CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator,
+             bool has_nccl = false);
   ~CudaDevice() override;
 
   std::string description() const override;
@@ -38,6 +41,9 @@ class CudaDevice : public Device {
   KernelPtr make_kernel(const plan::Step& step, LoadContext& context) override;
   KernelPtr from_host(const plan::Step& step, KernelPtr kernel, int64_t workspace_bytes,
                       LoadContext& context) override;
+  bool connects(const TransportNeeds& needs) const override;
+  std::unique_ptr<Transport> connect(comm::Group& group, const TransportNeeds& needs,
+                                     const std::string& op) override;
   void settle(LoadContext& context) override;
   std::vector<std::string> notes() const override;
 
@@ -58,6 +64,7 @@ class CudaDevice : public Device {
   Gpu gpu_;
   comm::Communicator& communicator_;
   const plan::Plan* plan_ = nullptr;
+  std::unique_ptr<NcclGroups> nccl_;  // null: collectives go through the host
   std::unique_ptr<Blas> blas_;
   std::unique_ptr<Library> library_;
   std::unique_ptr<CompiledModule> compiled_;

@@ -3,22 +3,24 @@
 
 #include <nccl.h>
 
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "collectives/comm/communicator.h"
 #include "runtime/device/cuda/gpu.h"
+#include "runtime/transport.h"
 
 namespace spmd::cuda {
 
-#define SPMD_NCCL_FUNCTIONS(X)                                                                    \
-  X(GetVersion)                                                                                   \
-  X(GetUniqueId)                                                                                  \
-  X(CommInitRank)                                                                                 \
-  X(CommDestroy) X(CommAbort) X(GetErrorString) X(GetLastError) X(CommGetAsyncError) X(AllReduce) \
-      X(AllGather) X(ReduceScatter) X(Send) X(Recv) X(GroupStart) X(GroupEnd)
+#define SPMD_NCCL_FUNCTIONS(X) \
+  X(GetVersion)                \
+  X(GetUniqueId)               \
+  X(CommInitRank)              \
+  X(CommDestroy)               \
+  X(GetErrorString)            \
+  X(GetLastError)              \
+  X(AllReduce) X(AllGather) X(ReduceScatter) X(Send) X(Recv) X(GroupStart) X(GroupEnd)
 
 class Nccl {
  public:
@@ -38,24 +40,42 @@ class Nccl {
   int version_ = 0;
 };
 
-// A group of ranks that NCCL connects. Made by all members together, and, over all groups of a
-// Plan, in one order on all ranks.
-class NcclGroup {
- public:
-  NcclGroup(const Nccl& nccl, comm::Communicator& communicator, comm::Group& group,
-            const std::string& op);
-  ~NcclGroup();
-  NcclGroup(const NcclGroup&) = delete;
-  NcclGroup& operator=(const NcclGroup&) = delete;
+// How NCCL does a reduction.
+struct NcclReduction {
+  ncclDataType_t type = ncclUint8;
+  ncclRedOp_t op = ncclSum;
+};
+// nullopt when it has no such type or reduction. Of what does not reduce, bytes.
+std::optional<NcclReduction> nccl_type(const TransportNeeds& needs);
 
-  ncclComm_t handle() const { return handle_; }
-  int size() const { return size_; }
-  int index() const { return index_; }
+// The groups of ranks that a Plan's collectives connect.
+class NcclGroups {
+ public:
+  NcclGroups(const Gpu& gpu, comm::Communicator& communicator)
+      : gpu_(gpu), communicator_(communicator) {}
+  ~NcclGroups();
+  NcclGroups(const NcclGroups&) = delete;
+  NcclGroups& operator=(const NcclGroups&) = delete;
+
+  // `needs`: of what nccl_type() knows. Usable after open().
+  std::unique_ptr<Transport> connect(comm::Group& group, const TransportNeeds& needs,
+                                     const std::string& op);
+  // Makes the groups' communicators, in the order in which they were first asked for. All ranks
+  // call this together.
+  void open();
 
  private:
-  const Nccl& nccl_;
-  int size_, index_;
-  ncclComm_t handle_ = nullptr;
+  struct Entry {
+    comm::Group* group;
+    std::string op;  // that asked for it first
+    ncclComm_t handle = nullptr;
+  };
+  class NcclTransport;
+
+  const Gpu& gpu_;
+  comm::Communicator& communicator_;
+  Nccl nccl_;
+  std::vector<std::unique_ptr<Entry>> entries_;
 };
 
 }  // namespace spmd::cuda

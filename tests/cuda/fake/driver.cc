@@ -150,6 +150,13 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
   });
 }
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  return enqueue(stream, [c = *copy] {
+    for (size_t row = 0; row < c.Height; ++row)
+      std::memcpy(reinterpret_cast<char*>(c.dstDevice) + row * c.dstPitch,
+                  reinterpret_cast<const char*>(c.srcDevice) + row * c.srcPitch, c.WidthInBytes);
+  });
+}
 CUresult cuMemHostAlloc(void** data, size_t bytes, unsigned) {
   *data = std::malloc(bytes);
   return CUDA_SUCCESS;
