@@ -37,6 +37,10 @@ class PlanEmitter {
     plan::Sequence body =
         emitter.emit_block(fn_.body(), [&](const Op& last) { results(emitter, last); });
     if (info_.combine_bytes > 0) combine_collectives(body, info_.combine_bytes);
+    if (info_.fuse_rows) {
+      std::vector<FusionNote> notes = fuse_rows(body, storages_, *info_.fuse_rows);
+      if (info_.fusions != nullptr) *info_.fusions = std::move(notes);
+    }
     const std::vector<int> storage_of = coalesce(body, storages_, aliased_pairs());
     buffers(body, storage_of);
     plan_.add_programs()->mutable_body()->Swap(&body);
