@@ -32,8 +32,8 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --set-dim NAME=SIZE       size of a dimension that the program leaves open
   --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
   --save-plan FILE    write the compiled Plan, to be run as MODEL
-  --device cpu        where to run
-  --codegen off       no compiled kernels; else kept in --cache-dir DIR
+  --device cpu        where to run; --codegen off: without compiled kernels
+  --cache-dir DIR     where those are kept; --explain fusion: what was fused
   --print-config      print the configuration in force and stop
   --verbose           the compiler's passes and remarks, full tables
 )";
@@ -132,6 +132,9 @@ void add_run(CLI::App& app, CommandLine& line) {
           },
           ""));
   app.add_option("--cache-dir", line.cache_dir);
+  app.add_option_function<std::string>("--explain",
+                                       [&](const std::string&) { line.explain_fusion = true; })
+      ->check(only("fusion"));
   app.add_flag("--version");
 }
 

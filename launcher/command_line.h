@@ -23,8 +23,9 @@ struct CommandLine {
   std::string expected;      // --check
   std::string tolerances;
   std::string save_plan;
-  bool codegen = true;    // --codegen auto
-  std::string cache_dir;  // empty: KernelCache::default_folder()
+  bool explain_fusion = false;  // --explain fusion
+  bool codegen = true;          // --codegen auto
+  std::string cache_dir;        // empty: KernelCache::default_folder()
   bool print_config = false;
   bool json = false;
   bool verbose = false;

@@ -79,6 +79,7 @@ class Preparation {
       if (is_plan(bytes)) return;
       CompileResult result = compile_program(std::move(module), stdout_terminal(), line_.verbose,
                                              compile_options(line_));
+      if (line_.explain_fusion) fmt::print("{}", explain_fusion(result));
       job.plan = std::move(result.plan);
       job.remarks = std::move(result.remarks);
     });
