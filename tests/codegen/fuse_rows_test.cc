@@ -121,12 +121,12 @@ TEST(FuseRows, LayerNormOfThreeDimensions) {
 // A bias gradient: the column sums of what also goes on.
 TEST(FuseRows, ColumnSumsWithTheirProducer) {
   const Module module = module_of(
-      "(%x: tensor<6x40xf32>, %y: tensor<6x40xf32>) -> (tensor<6x40xf32>, tensor<40xf32>)",
+      "(%x: tensor<16x40xf32>, %y: tensor<16x40xf32>) -> (tensor<16x40xf32>, tensor<40xf32>)",
       std::string(kConstants) +
-          std::string("    %t = stablehlo.multiply %x, %y : tensor<6x40xf32>\n"
-                      "    %p = stablehlo.add %t, %y : tensor<6x40xf32>\n") +
-          reduce("s", "p", "zero", "add", "0", kMatrix, "tensor<40xf32>") +
-          "    return %p, %s : tensor<6x40xf32>, tensor<40xf32>");
+          std::string("    %t = stablehlo.multiply %x, %y : tensor<16x40xf32>\n"
+                      "    %p = stablehlo.add %t, %y : tensor<16x40xf32>\n") +
+          reduce("s", "p", "zero", "add", "0", "tensor<16x40xf32>", "tensor<40xf32>") +
+          "    return %p, %s : tensor<16x40xf32>, tensor<40xf32>");
   EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
 }
 
