@@ -9,7 +9,7 @@
 namespace spmd {
 
 struct CommandLine {
-  enum class Command { kRun, kCheck };
+  enum class Command { kRun, kCheck, kListCache, kClearCache };
   Command command = Command::kRun;
   std::string model;                  // program or saved Plan
   std::string config;                 // YAML file, or empty

@@ -1,9 +1,9 @@
 #include "launcher/job.h"
 
-#include "codegen/kernels/cache.h"
 #include "frontends/frontend.h"
 #include "frontends/read_file.h"
 #include "launcher/agreement.h"
+#include "launcher/cache_command.h"
 #include "launcher/choose_mesh.h"
 #include "launcher/compile_program.h"
 #include "launcher/output_file.h"
@@ -23,8 +23,7 @@ CompileOptions compile_options(const CommandLine& line) {
   CompileOptions options;
   if (!line.codegen) return options;
   options.kernels = KernelTarget::kHost;
-  options.kernel_cache = line.cache_dir.empty() ? codegen::kernels::KernelCache::default_folder()
-                                                : line.cache_dir + "/kernels";
+  options.kernel_cache = kernel_cache_folder(line);
   return options;
 }
 
