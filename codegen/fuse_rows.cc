@@ -129,7 +129,9 @@ class SequenceFuser {
     const std::optional<kernels::Kernel> kernel =
         views <= kMostViews ? kernels::lower(trial, none_local) : std::nullopt;
     if (!kernel) return false;
-    return elements <= kSmall || kernel->num_rows() >= options_.parallelism;
+    // A warp's rows are one tile where they lie side by side.
+    const int64_t tiles = kernel->mapping == kernels::Mapping::kColumnTiles ? 32 : 1;
+    return elements <= kSmall || kernel->num_rows() / tiles >= options_.parallelism;
   }
 
   static plan::Step fused_step(const Unit& unit) {

@@ -10,7 +10,7 @@
 namespace spmd {
 
 struct CommandLine {
-  enum class Command { kRun, kCheck };
+  enum class Command { kRun, kCheck, kListCache, kClearCache };
   Command command = Command::kRun;
   std::string model;                  // program or saved Plan
   std::string config;                 // YAML file, or empty
@@ -25,8 +25,9 @@ struct CommandLine {
   std::string expected;  // --check
   std::string tolerances;
   std::string save_plan;
-  bool codegen = true;    // --codegen auto
-  std::string cache_dir;  // empty: KernelCache::default_folder()
+  bool explain_fusion = false;  // --explain fusion
+  bool codegen = true;          // --codegen auto
+  std::string cache_dir;        // empty: KernelCache::default_folder()
   bool print_config = false;
   bool json = false;
   bool verbose = false;

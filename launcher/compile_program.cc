@@ -2,11 +2,14 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "launcher/progress.h"
 #include "runtime/kernel_coverage.h"
 #include "sharding/annotations/remesh.h"
 #include "support/error.h"
 #include "support/printable.h"
+#include "support/strings.h"
 
 namespace spmd {
 namespace {
@@ -25,6 +28,20 @@ void print_passes(const CompileResult& result) {
 }
 
 }  // namespace
+
+std::string explain_fusion(const CompileResult& result) {
+  std::vector<codegen::FusionNote> notes = result.fusions;
+  std::stable_sort(notes.begin(), notes.end(),
+                   [](const auto& a, const auto& b) { return a.bytes_saved > b.bytes_saved; });
+  int64_t saved = 0;
+  std::string text;
+  for (const codegen::FusionNote& note : notes) {
+    text += printable(codegen::to_string(note)) + "\n";
+    saved += note.bytes_saved;
+  }
+  return fmt::format("{} fused kernels save {} of memory traffic a step, loops counted once\n{}",
+                     notes.size(), human_bytes(static_cast<double>(saved)), text);
+}
 
 std::string to_string(const Remark& remark) {
   return fmt::format("{}: {} [{}]", remark.place, remark.text, remark.pass);

@@ -1,9 +1,9 @@
 #include "launcher/job.h"
 
-#include "codegen/kernels/cache.h"
 #include "frontends/frontend.h"
 #include "frontends/read_file.h"
 #include "launcher/agreement.h"
+#include "launcher/cache_command.h"
 #include "launcher/choose_mesh.h"
 #include "launcher/compile_program.h"
 #include "launcher/output_file.h"
@@ -24,8 +24,7 @@ CompileOptions compile_options(const CommandLine& line, const DevicePlace& place
   if (!line.codegen) return options;
   options.kernels = place.cuda ? KernelTarget::kCuda : KernelTarget::kHost;
   options.kernel_architecture = place.architecture;
-  options.kernel_cache = line.cache_dir.empty() ? codegen::kernels::KernelCache::default_folder()
-                                                : line.cache_dir + "/kernels";
+  options.kernel_cache = kernel_cache_folder(line);
   return options;
 }
 
@@ -80,6 +79,7 @@ class Preparation {
       if (is_plan(bytes)) return;
       CompileResult result = compile_program(std::move(module), stdout_terminal(), line_.verbose,
                                              compile_options(line_, place_));
+      if (line_.explain_fusion) fmt::print("{}", explain_fusion(result));
       job.plan = std::move(result.plan);
       job.remarks = std::move(result.remarks);
     });

@@ -66,6 +66,12 @@ void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& 
   statistics.set_bytes_sent_per_step(total_bytes_sent(uses));
 }
 
+// A GPU needs a thousand threads on each of its multiprocessors to hide latencies: some hundred
+// rows, of a warp or block each.
+codegen::FuseRowsOptions fusion_for(KernelTarget target) {
+  return {.parallelism = target == KernelTarget::kCuda ? 256 : 1};
+}
+
 void compile_kernels(const CompileOptions& options, CompileResult& result) {
   if (options.kernels == KernelTarget::kNone) return;
   const auto start = std::chrono::steady_clock::now();
@@ -100,6 +106,8 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   if (emit) {
     EmitInfo info = emit_info(module);
     if (!options.combine_collectives) info.combine_bytes = 0;
+    if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
+    info.fusions = &result.fusions;
     result.plan = emit_plan(module, info);
     compile_kernels(options, result);
   }

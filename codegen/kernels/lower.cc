@@ -123,6 +123,7 @@ class Lowering {
     for (size_t d = 0; d < shape_.size(); ++d)
       require(is_column_[d] == (std::find(step.dims().begin(), step.dims().end(),
                                           static_cast<int64_t>(d)) != step.dims().end()));
+    for (const plan::View& view : step.inputs()) require(supports(view.dtype()));
     Reduction reduction;
     reduction.op = step.op();
     reduction.program =

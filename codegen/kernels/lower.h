@@ -9,8 +9,9 @@
 
 namespace spmd::codegen::kernels {
 
-// Whether an instruction can be compiled: real types of whole bytes but for the floats of 8 bits
-// and fewer, and no special functions. `args`: types of its operands.
+// What can be compiled: real types of whole bytes but for the floats of 8 bits and fewer, and no
+// special functions. `args`: types of an instruction's operands.
+bool supports(plan::DType dtype);
 bool supports(const plan::Instruction& instruction, const std::vector<plan::DType>& args);
 bool supports(const plan::ScalarProgram& program);
 

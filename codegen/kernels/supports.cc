@@ -8,19 +8,6 @@
 namespace spmd::codegen::kernels {
 namespace {
 
-bool is_compiled_type(plan::DType dtype) {
-  switch (dtype) {
-    case plan::BOOL:
-    case plan::F16:
-    case plan::BF16:
-    case plan::F32:
-    case plan::F64:
-      return true;
-    default:
-      return plan::is_integer(dtype) && !plan::is_sub_byte_int(dtype);
-  }
-}
-
 // Ops whose operands and result share a type.
 bool takes(plan::ScalarOp op, plan::DType dtype) {
   const bool is_float = plan::is_float(dtype), is_bool = dtype == plan::BOOL;
@@ -77,10 +64,23 @@ bool takes(plan::ScalarOp op, plan::DType dtype) {
 
 }  // namespace
 
+bool supports(plan::DType dtype) {
+  switch (dtype) {
+    case plan::BOOL:
+    case plan::F16:
+    case plan::BF16:
+    case plan::F32:
+    case plan::F64:
+      return true;
+    default:
+      return plan::is_integer(dtype) && !plan::is_sub_byte_int(dtype);
+  }
+}
+
 bool supports(const plan::Instruction& instruction, const std::vector<plan::DType>& args) {
   const plan::DType to = instruction.dtype();
-  if (!is_compiled_type(to) || !std::all_of(args.begin(), args.end(), is_compiled_type))
-    return false;
+  const auto is_compiled = [](plan::DType dtype) { return supports(dtype); };
+  if (!supports(to) || !std::all_of(args.begin(), args.end(), is_compiled)) return false;
   switch (instruction.op()) {
     case plan::CONSTANT:
       return true;
@@ -108,7 +108,7 @@ bool supports(const plan::ScalarProgram& program) {
   std::vector<plan::DType> registers;
   for (int input : program.inputs()) {
     registers.push_back(static_cast<plan::DType>(input));
-    if (!is_compiled_type(registers.back())) return false;
+    if (!supports(registers.back())) return false;
   }
   for (const plan::Instruction& instruction : program.instructions()) {
     std::vector<plan::DType> args;

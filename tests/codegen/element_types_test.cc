@@ -140,7 +140,7 @@ int try_op(const std::string& op, const std::string& attributes, DType dtype) {
 }
 
 TEST(ElementTypes, ElementwiseOps) {
-  const CompiledCases compiled(CompiledCases::Dialect::kCpp, 400);
+  const CompiledCases compiled(CompiledCases::Dialect::kCpp, 300);
   int ways = 0;
   for (int i = 0; i < kNumOpCodes; ++i) {
     const auto code = static_cast<OpCode>(i);
