@@ -16,8 +16,8 @@ namespace spmd::codegen::kernels {
 namespace {
 
 std::vector<std::string> options_for(const std::string& architecture) {
-  return {"-arch=" + architecture, "--std=c++17", "--fmad=true", "-default-device",
-          "--ptxas-options=-v"};
+  return {"-arch=" + architecture, "--std=c++17", "--device-as-default-execution-space",
+          "--fmad=false", "--ptxas-options=-v"};
 }
 
 // The number before `words` in `line`; 0 when they are not there.

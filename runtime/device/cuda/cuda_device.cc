@@ -6,6 +6,7 @@
 
 #include "runtime/device/cpu/gemm.h"
 #include "runtime/device/cpu/kernel.h"
+#include "support/strings.h"
 
 namespace spmd::cuda {
 
@@ -14,6 +15,7 @@ CudaDevice::CudaDevice(const Driver& driver, int ordinal, comm::Communicator& co
     : gpu_(driver, ordinal), communicator_(communicator) {
   if (has_nccl) nccl_ = std::make_unique<NcclGroups>(gpu_, communicator);
   cpu::use_one_library_thread();
+  used_before_ = gpu_.total_memory() - gpu_.free_memory();
   if (Trace::is_wanted()) trace_ = std::make_unique<Trace>(gpu_);
 }
 
@@ -32,6 +34,7 @@ void CudaDevice::load(const plan::Plan& plan) {
 
 std::byte* CudaDevice::allocate(int64_t bytes) {
   GpuMemory memory(gpu_, bytes);
+  allocated_ += bytes;
   if (bytes > 0)
     gpu_.check(
         gpu_.driver().MemsetD8Async(memory.address(), 0, static_cast<size_t>(bytes), gpu_.stream()),
@@ -154,7 +157,11 @@ KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& conte
 }
 
 std::vector<std::string> CudaDevice::notes() const {
-  std::vector<std::string> notes;
+  const auto text = [](int64_t bytes) { return human_bytes(static_cast<double>(bytes)); };
+  const int64_t used = gpu_.total_memory() - gpu_.free_memory() - used_before_;
+  std::vector<std::string> notes = {fmt::format(
+      "on {}: {} for the plan's buffers and workspace, {} with what libraries and kernels take",
+      description(), text(allocated_), text(used))};
   if (!why_not_compiled_.empty())
     notes.push_back("the plan runs without its compiled kernels: " + why_not_compiled_);
   if (host_steps_.empty()) return notes;

@@ -71,6 +71,8 @@ class CudaDevice : public Device {
   std::string why_not_compiled_;
   std::unique_ptr<Staging> staging_;
   std::vector<GpuMemory> memory_;
+  int64_t allocated_ = 0;    // bytes of memory_
+  int64_t used_before_ = 0;  // of the GPU's memory, by whomever, when this device was made
   struct Product {
     Matmul* matmul;
     int64_t before;
