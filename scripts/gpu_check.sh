@@ -12,6 +12,14 @@ models=tests/data/models
 failed=0
 limit=${SPMD_CHECK_SECONDS:-10}
 
+# What a build brings along, and where the CUDA Toolkit lies.
+if [[ -d $dir/lib ]]; then export LD_LIBRARY_PATH=$dir/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; fi
+for folder in "${CUDA_HOME:-/usr/local/cuda}"/lib64 "${CUDA_HOME:-/usr/local/cuda}"/lib; do
+  if [[ -z ${SPMD_CUDA_LIBRARY_PATH:-} && -e $folder/libcublasLt.so ]]; then
+    export SPMD_CUDA_LIBRARY_PATH=$folder
+  fi
+done
+
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
 if [[ ! -x $dir/spmd-run ]]; then
   mkdir -p "$(dirname "$dir")"

@@ -118,6 +118,7 @@ class ScatterMaker {
     for (size_t d = 0; d < out_.shape.size(); ++d) {
       if (dropped.count(static_cast<int64_t>(d))) continue;
       const auto u = static_cast<size_t>(step_.update_window_dims(next++));
+      if (updates_.shape[u] > out_.shape[d]) return false;  // it would be cut at the edge
       shape.push_back(updates_.shape[u]);
       in_updates.push_back(updates_.strides[u]);
       in_out.push_back(out_.strides[d]);
