@@ -72,11 +72,13 @@ codegen::FuseRowsOptions fusion_for(KernelTarget target) {
   return {.parallelism = target == KernelTarget::kCuda ? 256 : 1};
 }
 
+constexpr int64_t kFewestElements = 64;
+
 // The host's; a GPU's are compiled where the GPU is.
 void compile_kernels(const CompileOptions& options, CompileResult& result) {
   if (options.kernels != KernelTarget::kHost) return;
   const auto start = std::chrono::steady_clock::now();
-  compile_host_kernels(result.plan, {options.kernel_cache}, &result.kernels_note);
+  compile_host_kernels(result.plan, {options.kernel_cache, kFewestElements}, &result.kernels_note);
   result.kernels_ms = milliseconds_since(start);
 }
 
