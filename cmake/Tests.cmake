@@ -86,7 +86,10 @@ function(spmd_fake_cuda folder)
   add_library(spmd_fake_driver SHARED ${folder}/driver.cc ${folder}/kernels.cc)
   add_library(spmd_fake_cublas_lt SHARED ${folder}/cublas_lt.cc)
   target_link_libraries(spmd_fake_cublas_lt PRIVATE spmd_fake_driver)
-  set_target_properties(spmd_fake_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
+  # Not by the driver's own name, by which NVRTC would find it too; the link has that.
+  add_custom_command(TARGET spmd_fake_driver POST_BUILD
+                     COMMAND ${CMAKE_COMMAND} -E create_symlink libspmd_fake_driver.so
+                             "${PROJECT_BINARY_DIR}/fake_cuda/libcuda.so.1" VERBATIM)
   set_target_properties(spmd_fake_cublas_lt PROPERTIES OUTPUT_NAME cublasLt
                         SOVERSION ${CUDAToolkit_VERSION_MAJOR})
   foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt)

@@ -110,7 +110,7 @@ class SequenceFuser {
     for (const Unit* unit : {&first, &second}) {
       for (const plan::Step& step : unit->steps) {
         both->steps.push_back(step);
-        if (!move_to(both->steps.back(), *unit->space, *space)) return false;
+        if (!move_to(both->steps.back(), *space)) return false;
       }
       both->reads.insert(unit->reads.begin(), unit->reads.end());
       both->writes.insert(unit->writes.begin(), unit->writes.end());

@@ -147,9 +147,9 @@ std::optional<RowSpace> common_space(const RowSpace& a, const RowSpace& b) {
   return split_rows(a, *rows);
 }
 
-bool move_to(plan::Step& step, const RowSpace& from, const RowSpace& to) {
+bool move_to(plan::Step& step, const RowSpace& to) {
   if (step.has_reduce()) return move_reduce(*step.mutable_reduce(), to);
-  const bool whole = from.num_elements() == to.num_elements();
+  const bool whole = plan::element_count(step.elementwise().shape()) == to.num_elements();
   return move_elementwise(*step.mutable_elementwise(), whole ? to.shape : to.rows());
 }
 

@@ -28,7 +28,8 @@ std::optional<RowSpace> row_space(const plan::Step& step);
 // columns; nullopt when they do not fit.
 std::optional<RowSpace> common_space(const RowSpace& a, const RowSpace& b);
 
-// The step on a finer space; `from` is its own. False when an IOTA's dimension would be split.
-bool move_to(plan::Step& step, const RowSpace& from, const RowSpace& to);
+// A step, on all elements or on the rows, moves to a finer space. False when an IOTA's dimension
+// would be split.
+bool move_to(plan::Step& step, const RowSpace& to);
 
 }  // namespace spmd::codegen

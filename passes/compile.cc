@@ -72,11 +72,14 @@ codegen::FuseRowsOptions fusion_for(KernelTarget target) {
   return {.parallelism = target == KernelTarget::kCuda ? 256 : 1};
 }
 
+constexpr int64_t kFewestElements = 64;
+
 void compile_kernels(const CompileOptions& options, CompileResult& result) {
   if (options.kernels == KernelTarget::kNone) return;
   const auto start = std::chrono::steady_clock::now();
   if (options.kernels == KernelTarget::kHost) {
-    compile_host_kernels(result.plan, {options.kernel_cache}, &result.kernels_note);
+    compile_host_kernels(result.plan, {options.kernel_cache, kFewestElements},
+                         &result.kernels_note);
   } else {
     compile_cuda_kernels(result.plan, {options.kernel_architecture, options.kernel_cache},
                          &result.kernels_note);

@@ -27,7 +27,8 @@ bool is_copy(const plan::Step& step) {
 
 class UnitBuilder {
  public:
-  UnitBuilder(plan::Plan& plan, const Dialect& dialect) : plan_(plan), dialect_(dialect) {}
+  UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements)
+      : plan_(plan), dialect_(dialect), fewest_elements_(fewest_elements) {}
 
   std::string run() {
     plan::KernelModule& module = *plan_.mutable_kernels();
@@ -54,6 +55,8 @@ class UnitBuilder {
     };
     const std::optional<Kernel> kernel = lower(step, is_local);
     if (!kernel) return 0;
+    const int64_t elements = kernel->num_rows() * kernel->num_columns();
+    if (elements < fewest_elements_ && !step.has_fused()) return 0;
     // Equal kernels are equal texts but for their names.
     static constexpr const char* kNoName = "kernel_name";
     std::string text;
@@ -74,6 +77,7 @@ class UnitBuilder {
 
   plan::Plan& plan_;
   const Dialect& dialect_;
+  int64_t fewest_elements_;
   std::string kernels_;
   std::unordered_map<std::string, int> numbers_;  // by text
 };
@@ -86,9 +90,10 @@ const Dialect& dialect_of(plan::KernelModule::Target target) {
 
 }  // namespace codegen::kernels
 
-std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target) {
+std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target,
+                         int64_t fewest_elements) {
   using namespace codegen::kernels;
-  return UnitBuilder(plan, dialect_of(target)).run();
+  return UnitBuilder(plan, dialect_of(target), fewest_elements).run();
 }
 
 namespace {
@@ -142,7 +147,7 @@ bool add_code(plan::Plan& plan, const std::string& source, const std::string& id
 
 void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, std::string* note) {
   using namespace codegen::kernels;
-  const std::string source = emit_kernels(plan, plan::KernelModule::HOST);
+  const std::string source = emit_kernels(plan, plan::KernelModule::HOST, options.fewest_elements);
   if (source.empty()) return;
   std::string error;
   const std::optional<HostCompiler> compiler = HostCompiler::find(&error);

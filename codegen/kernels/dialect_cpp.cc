@@ -5,6 +5,7 @@
 #include "codegen/kernels/kernel_printer.h"
 #include "codegen/kernels/prelude.h"
 #include "codegen/kernels/scalar_text.h"
+#include "support/error.h"
 
 namespace spmd::codegen::kernels {
 namespace {
@@ -18,6 +19,28 @@ constexpr int64_t kTileRows = 512, kOneTile = 1024;
 constexpr int64_t kBlock = 32;
 // The most bytes on the stack for the kept values of a row.
 constexpr int64_t kKeptBytes = 64 << 10;
+
+// The function of support/scalar that a named reduction combines by.
+std::string_view combining_function(plan::ScalarOp op, bool is_bool) {
+  switch (op) {
+    case plan::ADD:
+      return is_bool ? "bit_or" : "add";
+    case plan::MULTIPLY:
+      return is_bool ? "bit_and" : "multiply";
+    case plan::MAXIMUM:
+      return is_bool ? "bit_or" : "maximum";
+    case plan::MINIMUM:
+      return is_bool ? "bit_and" : "minimum";
+    case plan::AND:
+      return "bit_and";
+    case plan::OR:
+      return "bit_or";
+    case plan::XOR:
+      return "bit_xor";
+    default:
+      SPMD_UNREACHABLE("{} names no reduction", plan::ScalarOp_Name(op));
+  }
+}
 
 constexpr const char* kSameIndexOnly = "#pragma GCC ivdep";
 
@@ -205,20 +228,15 @@ class CppPrinter : public KernelPrinter {
     close();
   }
 
+  // The partial results, in the fixed tree of combine_partials(), and the initial value.
   void end_accumulators(const std::vector<int>& reductions, int64_t width) {
     for (int r : reductions) {
-      const std::string a = fmt::format("a{}", r);
-      open("for (int half = {}; half > 0; half /= 2)", width / 2);
-      open("for (int j = 0; j < half; ++j)");
-      line("{}[j] = {};", a, combine(r, {a + "[j]"}, {a + "[j + half]"})[0]);
-      close();
-      close();
-      open("");
-      const std::string total =
-          combine(r, {value(kernel_.reductions[at(r)].inits[0])}, {a + "[0]"})[0];
-      line("{}[0] = {};", a, total);
-      close();
-      line("const {} {}_0 = {}[0];", accumulator_type(r, 0), a, a);
+      const Reduction& reduction = kernel_.reductions[at(r)];
+      const std::string_view type = accumulator_type(r, 0);
+      line("const {0} t{1} = combine_partials<{0}, {2}<{0}>>(a{1}, {3});", type, r,
+           combining_function(reduction.op, type == "bool"), width);
+      const std::string total = combine(r, {value(reduction.inits[0])}, {fmt::format("t{}", r)})[0];
+      line("const {} a{}_0 = {};", type, r, total);
     }
   }
 

@@ -449,6 +449,7 @@ class CudaPrinter : public KernelPrinter {
   void tile_columns(int s, const std::vector<int>& reductions) {
     const int64_t columns = kernel_.num_columns();
     begin_accumulators(reductions);
+    line("#pragma unroll 4");
     open("for ({0} f = y; f < {1}; f += {2})", index_type(columns + lines_), columns, lines_);
     split("f", kernel_.columns, 'c', 1);
     for (int n : element_nodes(s)) define(n);

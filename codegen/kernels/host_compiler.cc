@@ -94,22 +94,32 @@ std::string first_error(const std::string& log) {
   return first.empty() ? "it says nothing" : first;
 }
 
-std::vector<std::string> compile_flags() {
-  // As the CPU's loops are compiled: what is added is rounded as it is multiplied.
+bool is_gcc(const std::string& path) {
+  std::error_code ignored;
+  const std::string name = fs::canonical(path, ignored).filename().string();
+  return name.find("g++") != std::string::npos && name.find("clang") == std::string::npos;
+}
+
+std::vector<std::string> compile_flags(bool is_gcc) {
+  // As the CPU's loops are compiled: what is added is rounded as it is multiplied. Of -O3 only what
+  // makes these loops faster, since compiling takes long enough.
   std::vector<std::string> flags = {"-x",
                                     "c++",
                                     "-std=c++17",
-                                    "-O3",
-                                    "-w",
-                                    "-fPIC",
+                                    "-O2",
+                                    "-ftree-loop-vectorize",
                                     "-ffp-contract=off",
                                     "-fno-math-errno",
-                                    "-shared",
-                                    "-nostdlib",
                                     "-fno-trapping-math",
                                     "-fno-exceptions",
                                     "-fno-rtti",
-                                    "-fno-asynchronous-unwind-tables"};
+                                    "-fno-asynchronous-unwind-tables",
+                                    "-w",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-nostdlib"};
+  if (is_gcc)
+    flags.insert(flags.end(), {"-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0"});
   const std::vector<std::string> features = cpu_features();
   for (size_t i = 1; i < features.size(); ++i) flags.push_back("-m" + features[i]);
   return flags;
@@ -129,7 +139,7 @@ std::optional<HostCompiler> HostCompiler::find(std::string* error) {
     if (compiler.path_.empty()) compiler.path_ = find_program(name);
   struct stat about;
   if (compiler.path_.empty() || stat(compiler.path_.c_str(), &about) != 0) return std::nullopt;
-  compiler.flags_ = compile_flags();
+  compiler.flags_ = compile_flags(is_gcc(compiler.path_));
   std::error_code ignored;
   compiler.identity_ = fmt::format("{} {} {}", fs::canonical(compiler.path_, ignored).string(),
                                    about.st_size, static_cast<int64_t>(about.st_mtime));

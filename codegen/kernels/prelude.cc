@@ -16,6 +16,16 @@ using uint32_t = unsigned;
 using uint64_t = unsigned long long;
 )";
 
+constexpr char kCppFunctions[] = R"(
+// Not inlined: a kernel calls it once a row, and it would be most of what is to be compiled.
+template <typename T, T (*kOp)(T, T)>
+__attribute__((noinline)) T combine_partials(T* partial, int count) {
+  for (int half = count / 2; half > 0; half /= 2)
+    for (int j = 0; j < half; ++j) partial[j] = kOp(partial[j], partial[j + half]);
+  return partial[0];
+}
+)";
+
 constexpr char kCudaTypes[] = R"(
 template <int kCount>
 struct Args {
@@ -83,7 +93,7 @@ std::string cpp_prelude() {
   std::string text = kTypes;
   text += "namespace {\n";
   for (const char* part :
-       {kText_scalar_types, kText_float_odd, kText_scalar_math, kText_scalar_ops})
+       {kText_scalar_types, kText_float_odd, kText_scalar_math, kText_scalar_ops, kCppFunctions})
     text += part;
   return text + "}  // namespace\n";
 }
