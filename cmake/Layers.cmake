@@ -41,6 +41,19 @@ function(spmd_generate_protos target)
   add_dependencies(spmd_protos ${target}_protos)
 endfunction()
 
+# spmd_embed(<output> <file>...): <output>, an include file below the generated headers, defines
+# kText_<name>, a const char array, for each file name.inc.
+function(spmd_embed output)
+  set(text "")
+  foreach(file IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${file}")
+    file(READ "${PROJECT_SOURCE_DIR}/${file}" content)
+    get_filename_component(name "${file}" NAME_WE)
+    string(APPEND text "const char kText_${name}[] = R\"text(${content})text\";\n")
+  endforeach()
+  file(CONFIGURE OUTPUT "${SPMD_GENERATED_DIR}/${output}" @ONLY CONTENT "@text@")
+endfunction()
+
 # spmd_layer(<name> FOLDER <dir> [EXCLUDE <dir>...] [DEPENDS <layer>...]
 #            [LINK <library>...] [PRIVATE <library>...]
 #            [PRECOMPILE <header>... | PRECOMPILED_BY <layer>] [OPTIONS <compile option>...])

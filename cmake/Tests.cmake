@@ -80,6 +80,28 @@ SPMD_BINARY_DIR=${PROJECT_BINARY_DIR}")
   endforeach()
 endfunction()
 
+# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver and cuBLASLt, which run on the host, in
+# the folder fake_cuda of the build. With SPMD_CUDA_LIBRARY_PATH set to it, --device cuda runs where
+# there is no GPU; plans must have no compiled kernels (--codegen off).
+function(spmd_fake_cuda folder)
+  add_library(spmd_fake_driver SHARED ${folder}/driver.cc ${folder}/kernels.cc)
+  add_library(spmd_fake_cublas_lt SHARED ${folder}/cublas_lt.cc)
+  target_link_libraries(spmd_fake_cublas_lt PRIVATE spmd_fake_driver)
+  # Not by the driver's own name, by which NVRTC would find it too; the link has that.
+  add_custom_command(TARGET spmd_fake_driver POST_BUILD
+                     COMMAND ${CMAKE_COMMAND} -E create_symlink libspmd_fake_driver.so
+                             "${PROJECT_BINARY_DIR}/fake_cuda/libcuda.so.1" VERBATIM)
+  set_target_properties(spmd_fake_cublas_lt PROPERTIES OUTPUT_NAME cublasLt
+                        SOVERSION ${CUDAToolkit_VERSION_MAJOR})
+  foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(${target} PRIVATE spmd::cuda_headers)
+    target_compile_options(${target} PRIVATE -w)  # kernels are written for another compiler
+    set_target_properties(${target} PROPERTIES
+                          LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fake_cuda")
+  endforeach()
+endfunction()
+
 # spmd_benchmarks(<folder> LINK <library>...): each source is one program. The target `bench` builds
 # them all; plain builds do not.
 function(spmd_benchmarks folder)

@@ -4,13 +4,11 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/plan/plan.pb.h"
+#include "runtime/plan/accesses.h"
 
 namespace spmd::codegen {
 
-// Calls `visit` for every view that the step itself has, those of steps inside of it apart. A
-// loop's predicate and a branch's index are the step's own.
-void for_each_view(plan::Step& step, const std::function<void(plan::View&, bool writes)>& visit);
+using plan::for_each_view;
 
 // The output view of a step that lies in a buffer, if it may have any strides there and the step
 // accesses the buffer in no other way; null else. `shape` gets the view's shape.

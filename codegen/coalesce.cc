@@ -54,18 +54,27 @@ class Coalescer {
     std::iota(parent_.begin(), parent_.end(), 0);
   }
 
+  std::vector<int> run_copies() {
+    for (int s = 0; s < tree_.num_steps(); ++s) remove_copy(s);
+    return finish();
+  }
+
   std::vector<int> run() {
     for (int s = 0; s < tree_.num_steps(); ++s) remove_copy(s);
     for (const AliasedPair& pair : aliased_) update_state_in_place(pair);
     for (int s = 0; s < tree_.num_steps(); ++s)
       if (!dead_[static_cast<size_t>(s)]) work_in_place(s);
+    return finish();
+  }
+
+ private:
+  std::vector<int> finish() {
     std::vector<int> result(parent_.size());
     for (size_t i = 0; i < result.size(); ++i) result[i] = find(static_cast<int>(i));
     rewrite(result);
     return result;
   }
 
- private:
   int find(int storage) {
     while (parent_[static_cast<size_t>(storage)] != storage) {
       int& up = parent_[static_cast<size_t>(storage)];
@@ -281,7 +290,7 @@ class Coalescer {
   }
 
   const StorageTable& storages_;
-  const std::vector<AliasedPair>& aliased_;
+  const std::vector<AliasedPair> aliased_;
   StepTree tree_;
   std::vector<Usage> usages_;
   std::vector<int> parent_;
@@ -293,6 +302,10 @@ class Coalescer {
 std::vector<int> coalesce(plan::Sequence& body, const StorageTable& storages,
                           const std::vector<AliasedPair>& aliased) {
   return Coalescer(body, storages, aliased).run();
+}
+
+std::vector<int> remove_copies(plan::Sequence& body, const StorageTable& storages) {
+  return Coalescer(body, storages, {}).run_copies();
 }
 
 std::vector<Lifetime> lifetimes(plan::Sequence& body, const StorageTable& storages) {

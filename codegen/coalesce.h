@@ -27,6 +27,9 @@ struct AliasedPair {
 std::vector<int> coalesce(plan::Sequence& body, const StorageTable& storages,
                           const std::vector<AliasedPair>& aliased);
 
+// The first two of these alone.
+std::vector<int> remove_copies(plan::Sequence& body, const StorageTable& storages);
+
 // Lifetimes of the arena storages that occur in `body`. What is used inside a loop and outside of
 // it lives as long as the loop.
 std::vector<Lifetime> lifetimes(plan::Sequence& body, const StorageTable& storages);

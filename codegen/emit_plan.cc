@@ -37,7 +37,10 @@ class PlanEmitter {
     plan::Sequence body =
         emitter.emit_block(fn_.body(), [&](const Op& last) { results(emitter, last); });
     if (info_.combine_bytes > 0) combine_collectives(body, info_.combine_bytes);
-    const std::vector<int> storage_of = coalesce(body, storages_, aliased_pairs());
+    const std::vector<int> fused = fuse(body);
+    std::vector<int> storage_of = coalesce(body, storages_, aliased_pairs());
+    for (size_t i = 0; i < fused.size(); ++i)
+      storage_of[i] = storage_of[static_cast<size_t>(fused[i])];
     buffers(body, storage_of);
     plan_.add_programs()->mutable_body()->Swap(&body);
     return std::move(plan_);
@@ -115,6 +118,17 @@ class PlanEmitter {
       pairs.push_back({argument.buffer(), plan_.results(argument.aliased_result()).buffer()});
     }
     return pairs;
+  }
+
+  // Fuses rows if asked to. Copies go first, so that they are no steps to be fused; memory is
+  // shared only after, since a kernel of several loops cannot write where it reads. Returns which
+  // storage each has become.
+  std::vector<int> fuse(plan::Sequence& body) {
+    if (!info_.fuse_rows) return {};
+    std::vector<int> storage_of = remove_copies(body, storages_);
+    std::vector<FusionNote> notes = fuse_rows(body, storages_, *info_.fuse_rows);
+    if (info_.fusions != nullptr) *info_.fusions = std::move(notes);
+    return storage_of;
   }
 
   // Numbers the storages that are left and places them.

@@ -1,9 +1,11 @@
 // From a localised module to a Plan.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "codegen/fuse_rows.h"
 #include "ir/module.h"
 #include "runtime/plan/plan.pb.h"
 #include "sharding/spec/axis.h"
@@ -22,6 +24,9 @@ struct EmitInfo {
   std::vector<GlobalTensor> arguments, results;
   // Collectives that can are combined up to so many bytes a call; 0: none are.
   int64_t combine_bytes = int64_t{32} << 20;
+  // Reductions are fused with what surrounds them; only for a device that gets compiled kernels.
+  std::optional<codegen::FuseRowsOptions> fuse_rows;
+  std::vector<codegen::FusionNote>* fusions = nullptr;  // gets what has been fused so
 };
 
 // Of a module without shardings, where local and global are the same.

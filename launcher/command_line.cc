@@ -14,6 +14,7 @@ namespace {
 constexpr const char* kHelp =
     R"(usage: [mpirun -n N] spmd-run MODEL [options]    train an exported program
        spmd-run check MODEL [options]            what a mesh costs; no devices
+       spmd-run cache ls|clear [--cache-dir DIR] compiled kernels that are kept
 
 MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
 
@@ -32,9 +33,9 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --set-dim NAME=SIZE       size of a dimension that the program leaves open
   --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
   --save-plan FILE    write the compiled Plan, to be run as MODEL
-  --device cpu        where to run
-  --print-config      print the configuration in force and stop
-  --verbose           the compiler's passes and remarks, full tables
+  --device KIND       cpu, cuda or auto; --codegen off: without compiled kernels
+  --cache-dir DIR     where those are kept; --explain fusion: what was fused
+  --print-config      print the configuration and stop; --verbose: more tables
 )";
 
 constexpr const char* kCheckHelp = R"(usage: spmd-run check MODEL [options]
@@ -64,6 +65,23 @@ CLI::Validator count_of(const char* what, int64_t most) {
         return fmt::format(
             "found \"{}\", expected a number of {} of at least 1{}\n  for example: 4", text, what,
             whole && value > 1 ? fmt::format(" and at most {}", most) : "");
+      },
+      "");
+}
+
+std::optional<DeviceChoice> device_choice(const std::string& kind) {
+  if (kind == "auto") return DeviceChoice::kAuto;
+  if (kind == "cpu") return DeviceChoice::kCpu;
+  if (kind == "cuda") return DeviceChoice::kCuda;
+  return std::nullopt;
+}
+
+CLI::Validator device_kind() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        if (device_choice(text)) return std::string();
+        return fmt::format("found \"{}\", expected cpu, cuda or auto\n  for example: --device cpu",
+                           text);
       },
       "");
 }
@@ -117,11 +135,21 @@ void add_run(CLI::App& app, CommandLine& line) {
   app.add_option("--check", line.expected);
   app.add_option("--tolerances", line.tolerances);
   app.add_option("--save-plan", line.save_plan);
-  app.add_option_function<std::string>("--device",
-                                       [](const std::string&) {
-                                         // One device so far, and the default.
-                                       })
-      ->check(only("cpu"));
+  app.add_option_function<std::string>(
+         "--device", [&](const std::string& kind) { line.device = *device_choice(kind); })
+      ->check(device_kind());
+  app.add_option_function<std::string>(
+         "--codegen", [&](const std::string& word) { line.codegen = word == "auto"; })
+      ->check(CLI::Validator(
+          [](const std::string& word) {
+            if (word == "auto" || word == "off") return std::string();
+            return fmt::format("found \"{}\", expected auto or off", word);
+          },
+          ""));
+  app.add_option("--cache-dir", line.cache_dir);
+  app.add_option_function<std::string>("--explain",
+                                       [&](const std::string&) { line.explain_fusion = true; })
+      ->check(only("fusion"));
   app.add_flag("--version");
 }
 
@@ -150,6 +178,13 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   check.allow_extras();
   add_shared(check, line, kMostRanks);
   check.add_flag("--json", line.json);
+  CLI::App& cache = *app.add_subcommand("cache");
+  std::string action;
+  cache.allow_extras();
+  cache.set_help_flag();
+  cache.add_flag("-h,--help");
+  cache.add_option("ACTION", action);
+  cache.add_option("--cache-dir", line.cache_dir);
 
   const auto stop = [&](int exit_code, std::string text) {
     parsed.stop = true;
@@ -169,10 +204,18 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     return mistake(error.what());
   }
   const bool checks = check.parsed();
-  if (app.count("--help") + check.count("--help") > 0)
+  if (app.count("--help") + check.count("--help") + cache.count("--help") > 0)
     return stop(kOk, checks ? kCheckHelp : kHelp);
   if (app.count("--version") > 0) return stop(kOk, "spmd 0.1.0\n");
-  if (!app.remaining(true).empty()) return mistake(unknown_arguments(checks ? check : app));
+  if (!app.remaining(true).empty())
+    return mistake(unknown_arguments(checks ? check : cache.parsed() ? cache : app));
+  if (cache.parsed()) {
+    if (action != "ls" && action != "clear")
+      return mistake(fmt::format("cache: found \"{}\", expected ls or clear", action));
+    line.command =
+        action == "ls" ? CommandLine::Command::kListCache : CommandLine::Command::kClearCache;
+    return parsed;
+  }
   if (line.model.empty()) return mistake("no program given: expected a MODEL file");
   if (checks) line.command = CommandLine::Command::kCheck;
   return parsed;

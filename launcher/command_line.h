@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "launcher/config.h"
+#include "runtime/device/make_device.h"
 
 namespace spmd {
 
 struct CommandLine {
-  enum class Command { kRun, kCheck };
+  enum class Command { kRun, kCheck, kListCache, kClearCache };
   Command command = Command::kRun;
   std::string model;                  // program or saved Plan
   std::string config;                 // YAML file, or empty
@@ -20,9 +21,13 @@ struct CommandLine {
   int64_t steps = 0;         // 0: not given
   int ranks = 0;             // 0: not given
   bool random_init = false;  // --init random
-  std::string expected;      // --check
+  DeviceChoice device = DeviceChoice::kAuto;
+  std::string expected;  // --check
   std::string tolerances;
   std::string save_plan;
+  bool explain_fusion = false;  // --explain fusion
+  bool codegen = true;          // --codegen auto
+  std::string cache_dir;        // empty: KernelCache::default_folder()
   bool print_config = false;
   bool json = false;
   bool verbose = false;

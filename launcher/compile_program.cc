@@ -1,10 +1,15 @@
 #include "launcher/compile_program.h"
 
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
 #include "launcher/progress.h"
 #include "runtime/kernel_coverage.h"
 #include "sharding/annotations/remesh.h"
 #include "support/error.h"
 #include "support/printable.h"
+#include "support/strings.h"
 
 namespace spmd {
 namespace {
@@ -14,12 +19,29 @@ void print_passes(const CompileResult& result) {
     fmt::print("{:>10.3f} ms  {:>8} ops  {}{}\n", timing.milliseconds, timing.ops, timing.pass,
                timing.changed ? "" : " (unchanged)");
   }
+  if (result.plan.kernels().kernels_size() > 0)
+    fmt::print("{:>10.3f} ms  {:>8} kernels, compiled or from the cache\n", result.kernels_ms,
+               result.plan.kernels().kernels_size());
   for (const Remark& remark : result.remarks) {
     fmt::print("{}\n", printable(to_string(remark)));
   }
 }
 
 }  // namespace
+
+std::string explain_fusion(const CompileResult& result) {
+  std::vector<codegen::FusionNote> notes = result.fusions;
+  std::stable_sort(notes.begin(), notes.end(),
+                   [](const auto& a, const auto& b) { return a.bytes_saved > b.bytes_saved; });
+  int64_t saved = 0;
+  std::string text;
+  for (const codegen::FusionNote& note : notes) {
+    text += printable(codegen::to_string(note)) + "\n";
+    saved += note.bytes_saved;
+  }
+  return fmt::format("{} fused kernels save {} of memory traffic a step, loops counted once\n{}",
+                     notes.size(), human_bytes(static_cast<double>(saved)), text);
+}
 
 std::string to_string(const Remark& remark) {
   return fmt::format("{}: {} [{}]", remark.place, remark.text, remark.pass);
@@ -53,6 +75,8 @@ CompileResult compile_program(Module module, Terminal terminal, bool verbose,
   CompileResult result = compile(std::move(module), options, pipeline);
   bar.clear();
   require_kernels(result.plan);
+  if (!result.kernels_note.empty())
+    spdlog::warn("no compiled kernels, steps are slower: {}", printable(result.kernels_note));
   if (verbose) print_passes(result);
   return result;
 }

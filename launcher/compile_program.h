@@ -24,6 +24,12 @@ std::vector<ParameterSharding> place_program(Module& module, const Mesh& mesh,
 // "place: text [pass]"
 std::string to_string(const Remark& remark);
 
+// What --explain takes.
+inline constexpr const char* kExplainFusion = "fusion";
+
+// What has been fused, largest savings first, for a terminal.
+std::string explain_fusion(const CompileResult& result);
+
 // passes/compile.h, and every step has a kernel (UserError otherwise), with a progress bar on a
 // terminal and, if `verbose`, the passes' times and the remarks on standard output.
 CompileResult compile_program(Module module, Terminal terminal, bool verbose,

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "launcher/inputs.h"
 #include "support/float_formats.h"
@@ -54,6 +57,19 @@ void store(plan::DType dtype, double value, std::byte* to) {
   }
 }
 
+// work(begin, end) for parts of [0, count) that threads share; of large counts only.
+template <typename Work>
+void in_parts(int64_t count, const Work& work) {
+  constexpr int64_t kLeast = 1 << 20;
+  const int64_t cores = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  const int64_t parts = std::clamp<int64_t>(count / kLeast, 1, cores);
+  std::vector<std::thread> threads;
+  for (int64_t p = 1; p < parts; ++p)
+    threads.emplace_back(work, count * p / parts, count * (p + 1) / parts);
+  work(0, count / parts);
+  for (std::thread& thread : threads) thread.join();
+}
+
 }  // namespace
 
 Tensor draw_tensor(const std::string& name, const plan::Placement& placement) {
@@ -64,10 +80,12 @@ Tensor draw_tensor(const std::string& name, const plan::Placement& placement) {
   if (!plan::is_float(tensor.dtype) || starts_at_zero(name)) return tensor;
   uint64_t seed = 0;
   for (char c : name) seed = mix(seed * 31 + static_cast<unsigned char>(c));
-  for (int64_t i = 0; i < count; ++i) {
-    store(tensor.dtype, kDeviation * normal(seed, static_cast<uint64_t>(i)),
-          tensor.bytes.data() + i * bytes);
-  }
+  in_parts(count, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      store(tensor.dtype, kDeviation * normal(seed, static_cast<uint64_t>(i)),
+            tensor.bytes.data() + i * bytes);
+    }
+  });
   return tensor;
 }
 

@@ -3,6 +3,7 @@
 #include "frontends/frontend.h"
 #include "frontends/read_file.h"
 #include "launcher/agreement.h"
+#include "launcher/cache_command.h"
 #include "launcher/choose_mesh.h"
 #include "launcher/compile_program.h"
 #include "launcher/output_file.h"
@@ -16,6 +17,15 @@ void check_outputs(const RunConfig& config, const CommandLine& line) {
   if (config.out) check_writable(*config.out);
   if (config.log.jsonl) check_writable(*config.log.jsonl);
   if (!line.save_plan.empty()) check_writable(line.save_plan);
+}
+
+CompileOptions compile_options(const CommandLine& line, const DevicePlace& place) {
+  CompileOptions options;
+  if (!line.codegen) return options;
+  options.kernels = place.cuda ? KernelTarget::kCuda : KernelTarget::kHost;
+  options.kernel_architecture = place.architecture;
+  options.kernel_cache = kernel_cache_folder(line);
+  return options;
 }
 
 void check_ranks_of_plan(const plan::Plan& plan, const std::string& path, int ranks) {
@@ -34,8 +44,8 @@ void check_ranks_of_plan(const plan::Plan& plan, const std::string& path, int ra
 class Preparation {
  public:
   Preparation(comm::Communicator& communicator, const CommandLine& line,
-              const LaunchEnvironment& launch)
-      : communicator_(communicator), line_(line), launch_(launch) {}
+              const LaunchEnvironment& launch, const DevicePlace& place)
+      : communicator_(communicator), line_(line), launch_(launch), place_(place) {}
 
   RunConfig configure() {
     phase(kUsageError, [&] {
@@ -67,7 +77,9 @@ class Preparation {
     });
     phase(kFileError, [&] {
       if (is_plan(bytes)) return;
-      CompileResult result = compile_program(std::move(module), stdout_terminal(), line_.verbose);
+      CompileResult result = compile_program(std::move(module), stdout_terminal(), line_.verbose,
+                                             compile_options(line_, place_));
+      if (line_.explain_fusion) fmt::print("{}", explain_fusion(result));
       job.plan = std::move(result.plan);
       job.remarks = std::move(result.remarks);
     });
@@ -82,6 +94,7 @@ class Preparation {
   comm::Communicator& communicator_;
   const CommandLine& line_;
   const LaunchEnvironment& launch_;
+  const DevicePlace& place_;
   RunConfig config_;
   ImportOptions import_options_;
 };
@@ -106,9 +119,9 @@ void broadcast(comm::Communicator& communicator, Job& job) {
 }  // namespace
 
 std::optional<Job> make_job(comm::Communicator& communicator, const CommandLine& line,
-                            const LaunchEnvironment& launch) {
+                            const LaunchEnvironment& launch, const DevicePlace& place) {
   Job job;
-  Preparation preparation(communicator, line, launch);
+  Preparation preparation(communicator, line, launch, place);
   job.config = preparation.configure();
   if (line.print_config) {
     if (communicator.rank() == 0) fmt::print("{}", print_config(job.config));

@@ -6,6 +6,7 @@
 #include "collectives/comm/local.h"
 #include "collectives/comm/mpi_communicator.h"
 #include "launcher/agreement.h"
+#include "launcher/cache_command.h"
 #include "launcher/check_command.h"
 #include "launcher/run_command.h"
 #include "runtime/io/mapped_file.h"
@@ -123,9 +124,11 @@ int launch(int argc, const char* const* argv) {
   const LaunchEnvironment environment = read_launch_environment();
   const ParsedCommandLine parsed = parse_command_line(argc, argv);
   if (parsed.stop) return stop(parsed, environment);
-  if (parsed.line.command == CommandLine::Command::kCheck) {
+  if (parsed.line.command != CommandLine::Command::kRun) {
     try {
-      if (environment.speaks()) run_check(parsed.line);
+      if (!environment.speaks()) return kOk;
+      parsed.line.command == CommandLine::Command::kCheck ? run_check(parsed.line)
+                                                          : run_cache(parsed.line);
       return kOk;
     } catch (...) {
       return report(current_end());

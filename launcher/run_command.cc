@@ -28,8 +28,9 @@ namespace {
 // One rank's side of a compiled program's run.
 class Session {
  public:
-  Session(comm::Communicator& communicator, const CommandLine& line, const Job& job)
-      : communicator_(communicator), line_(line), job_(job) {}
+  Session(comm::Communicator& communicator, const CommandLine& line, const Job& job,
+          const DevicePlace& place)
+      : communicator_(communicator), line_(line), job_(job), place_(place) {}
 
   void run() {
     prepare();
@@ -60,8 +61,9 @@ class Session {
   void prepare() {
     const bool has_parameters = read_parameters_on_root();
     together(communicator_, kFileError, [&] {
-      with_remedy("express the program without it, on the CPU",
-                  [&] { executor_.emplace(job_.plan, communicator_); });
+      with_remedy("express the program without it, on the CPU", [&] {
+        executor_.emplace(job_.plan, communicator_, make_device(place_, communicator_));
+      });
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
       if (takes_recorded()) recorded_ = RecordedValues::read(line_.model, job_.plan);
@@ -87,6 +89,7 @@ class Session {
       }
       tolerances_ = read_tolerances(line_.tolerances);
     });
+    executor_->settle();
     history_.resize(metrics_.size());
   }
 
@@ -118,6 +121,8 @@ class Session {
                executor_->mesh().num_axes() > 0 ? executor_->mesh().to_string() : "one device",
                communicator_.size(), communicator_.size() == 1 ? "" : "s", statistics.compile_ms(),
                with_thousands(statistics.bytes_sent_per_step()));
+    for (const std::string& note : executor_->device().notes())
+      fmt::print("note: {}\n", printable(note));
     for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", printable(note));
     note_unnamed_metrics();
     if (recorded_ && recorded_->has_results() && loop_->steps() > 1) {
@@ -251,6 +256,7 @@ class Session {
   comm::Communicator& communicator_;
   const CommandLine& line_;
   const Job& job_;
+  const DevicePlace& place_;
   std::unique_ptr<ModelParameters> parameters_;  // of the model's own file
   std::optional<RecordedValues> recorded_;
   std::optional<Inputs> inputs_;
@@ -272,8 +278,10 @@ class Session {
 
 void run_rank(comm::Communicator& communicator, const CommandLine& line,
               const LaunchEnvironment& launch) {
-  const std::optional<Job> job = make_job(communicator, line, launch);
-  if (job) Session(communicator, line, *job).run();
+  const DevicePlace place = find_device(line.device, communicator);
+  together(communicator, kUsageError, [&] { require_device(place); });
+  const std::optional<Job> job = make_job(communicator, line, launch, place);
+  if (job) Session(communicator, line, *job, place).run();
 }
 
 }  // namespace spmd

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "codegen/emit_plan.h"
+#include "codegen/kernels/compile_kernels.h"
 #include "passes/analysis/flops.h"
 #include "passes/pipeline.h"
 
@@ -65,6 +66,27 @@ void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& 
   statistics.set_bytes_sent_per_step(total_bytes_sent(uses));
 }
 
+// A GPU needs a thousand threads on each of its multiprocessors to hide latencies: some hundred
+// rows, of a warp or block each.
+codegen::FuseRowsOptions fusion_for(KernelTarget target) {
+  return {.parallelism = target == KernelTarget::kCuda ? 256 : 1};
+}
+
+constexpr int64_t kFewestElements = 64;
+
+void compile_kernels(const CompileOptions& options, CompileResult& result) {
+  if (options.kernels == KernelTarget::kNone) return;
+  const auto start = std::chrono::steady_clock::now();
+  if (options.kernels == KernelTarget::kHost) {
+    compile_host_kernels(result.plan, {options.kernel_cache, kFewestElements},
+                         &result.kernels_note);
+  } else {
+    compile_cuda_kernels(result.plan, {options.kernel_architecture, options.kernel_cache},
+                         &result.kernels_note);
+  }
+  result.kernels_ms = milliseconds_since(start);
+}
+
 CompileResult run(Module module, const CompileOptions& options, PipelineOptions pipeline,
                   bool emit) {
   const auto start = std::chrono::steady_clock::now();
@@ -87,7 +109,10 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   if (emit) {
     EmitInfo info = emit_info(module);
     if (!options.combine_collectives) info.combine_bytes = 0;
+    if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
+    info.fusions = &result.fusions;
     result.plan = emit_plan(module, info);
+    compile_kernels(options, result);
   }
   plan::Statistics& statistics = *result.plan.mutable_statistics();
   fill_collectives(result.collectives, statistics);

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "codegen/fuse_rows.h"
 #include "passes/analysis/communication.h"
 #include "passes/pass.h"
 #include "runtime/plan/plan.pb.h"
@@ -22,6 +23,10 @@ struct CompileResult {
   double replicated_flops = 1;
   double replicated_operations = 1;
   double compile_ms = 0;
+  // Of that, for kernels; and why there are none although options.kernels asks for them.
+  double kernels_ms = 0;
+  std::string kernels_note;
+  std::vector<codegen::FusionNote> fusions;
 };
 
 // A pure function of the module (its mesh and shardings included) and the options; what it knows of

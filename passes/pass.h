@@ -20,11 +20,17 @@ struct Remark {
   std::string text;
 };
 
+// What steps get compiled kernels for; the rest are the device's own loops.
+enum class KernelTarget : uint8_t { kNone, kHost, kCuda };
+
 struct CompileOptions {
   CostModel cost;            // link and device costs that decisions are made with
   bool verify_each = false;  // verify the module after every pass that changed it
   bool combine_collectives = true;
   bool trace_shardings = false;  // fill PassContext::placements
+  KernelTarget kernels = KernelTarget::kNone;
+  std::string kernel_architecture;  // of kCuda: "sm_90"
+  std::string kernel_cache;         // folder; empty: compiled kernels are not kept
 };
 
 // A value as propagation placed it, in words.

@@ -1,7 +1,7 @@
 #include "runtime/collective_step.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <map>
 
 #include "runtime/placement.h"
@@ -50,17 +50,17 @@ struct Blocks {
   bool is_plain() const { return outer == 1 || members == 1; }
 
   // `stride`: from one member's block to the next in the message.
-  void pack(const std::byte* tensor, std::byte* message, int64_t stride) const {
+  void pack(Transport& transport, const std::byte* tensor, std::byte* message,
+            int64_t stride) const {
     for (int64_t m = 0; m < members; ++m)
-      for (int64_t o = 0; o < outer; ++o)
-        std::memcpy(message + m * stride + o * piece_bytes,
-                    tensor + (o * members + m) * piece_bytes, static_cast<size_t>(piece_bytes));
+      transport.copy_rows(message + m * stride, piece_bytes, tensor + m * piece_bytes,
+                          members * piece_bytes, piece_bytes, outer);
   }
-  void unpack(const std::byte* message, std::byte* tensor, int64_t stride) const {
+  void unpack(Transport& transport, const std::byte* message, std::byte* tensor,
+              int64_t stride) const {
     for (int64_t m = 0; m < members; ++m)
-      for (int64_t o = 0; o < outer; ++o)
-        std::memcpy(tensor + (o * members + m) * piece_bytes,
-                    message + m * stride + o * piece_bytes, static_cast<size_t>(piece_bytes));
+      transport.copy_rows(tensor + m * piece_bytes, members * piece_bytes, message + m * stride,
+                          piece_bytes, piece_bytes, outer);
   }
 };
 
@@ -77,7 +77,7 @@ Blocks cut(const plan::View& view, int64_t dim, int64_t members) {
 }
 
 struct Part {
-  cpu::BoundView in, out;
+  BoundView in, out;
   Blocks in_blocks, out_blocks;
   int64_t offset = 0;  // within a block of the message
 };
@@ -87,6 +87,7 @@ struct Bundle {
   std::vector<Part> parts;
   plan::DType dtype = plan::INVALID;
   int64_t block_bytes = 0;  // of the message, per member
+  std::unique_ptr<Transport> transport;
   bool direct_in = false, direct_out = false;
 };
 
@@ -98,11 +99,25 @@ bool overlap(const plan::Plan& plan, const plan::View& a, const plan::View& b) {
          x.offset() < y.offset() + y.bytes() && y.offset() < x.offset() + x.bytes();
 }
 
-class CollectiveKernel : public cpu::Kernel {
+bool reduces(Collective::Kind kind) {
+  return kind == Collective::ALL_REDUCE || kind == Collective::REDUCE_SCATTER;
+}
+
+TransportNeeds needs_of(const Collective& collective, plan::DType dtype) {
+  TransportNeeds needs;
+  needs.reduces = reduces(collective.kind());
+  if (!needs.reduces) return needs;
+  needs.element = element_of(dtype);
+  needs.reduction = reduction_of(collective.reduction());
+  return needs;
+}
+
+class CollectiveKernel : public Kernel {
  public:
+  // Without a device, tensors are in host memory.
   CollectiveKernel(const plan::Step& step, const plan::Plan& plan, const Mesh& mesh,
-                   comm::Communicator& communicator, CollectiveRecord* record,
-                   cpu::LoadContext& context)
+                   comm::Communicator& communicator, Device* device, CollectiveRecord* record,
+                   LoadContext& context)
       : communicator_(communicator),
         op_(step.op()),
         kind_(step.collective().kind()),
@@ -111,6 +126,11 @@ class CollectiveKernel : public cpu::Kernel {
     const Collective& collective = step.collective();
     find_group(collective, mesh);
     make_bundles(collective, plan);
+    for (Bundle& bundle : bundles_) {
+      const TransportNeeds needs = needs_of(collective, bundle.dtype);
+      bundle.transport = device ? device->connect(*group_, needs, op_)
+                                : make_host_transport(communicator_, *group_, needs, op_);
+    }
     record->kind = plan::kind_name(kind_);
     record->axes = axis_names(axes_of(collective.axes()), mesh);
     record->op = op_;
@@ -123,7 +143,7 @@ class CollectiveKernel : public cpu::Kernel {
     context.need_workspace(workspace);
   }
 
-  void run(const cpu::RunContext& context) override {
+  void run(const RunContext& context) override {
     const Clock::time_point begin = Clock::now();
     for (const Bundle& bundle : bundles_) run_bundle(bundle, context);
     ++record_->calls;
@@ -135,9 +155,6 @@ class CollectiveKernel : public cpu::Kernel {
  private:
   static int64_t align(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-  bool reduces() const {
-    return kind_ == Collective::ALL_REDUCE || kind_ == Collective::REDUCE_SCATTER;
-  }
   // Blocks in the message that this rank gives and gets.
   int64_t in_members() const {
     return kind_ == Collective::REDUCE_SCATTER || kind_ == Collective::ALL_TO_ALL ? group_->size()
@@ -172,14 +189,14 @@ class CollectiveKernel : public cpu::Kernel {
     std::map<int, Bundle> by_type;  // ordered, the same on all ranks
     for (const Collective::Part& step : collective.parts()) {
       const plan::DType dtype = step.in().dtype();
-      Bundle& bundle = by_type[reduces() ? static_cast<int>(dtype) : 0];
+      Bundle& bundle = by_type[reduces(kind_) ? static_cast<int>(dtype) : 0];
       bundle.dtype = dtype;
-      if (reduces() && !comm::is_defined(reduction_, element_of(dtype)))
+      if (reduces(kind_) && !comm::is_defined(reduction_, element_of(dtype)))
         throw UserError(op_, fmt::format("no reduction of {} by {}", plan::dtype_name(dtype),
                                          plan::ScalarOp_Name(collective.reduction())));
       Part part;
-      part.in = cpu::BoundView(step.in());
-      part.out = cpu::BoundView(step.out());
+      part.in = BoundView(step.in());
+      part.out = BoundView(step.out());
       part.in_blocks = cut(step.in(), step.dim(), in_members());
       part.out_blocks =
           cut(step.out(), kind_ == Collective::ALL_TO_ALL ? step.concat_dim() : step.dim(),
@@ -198,7 +215,7 @@ class CollectiveKernel : public cpu::Kernel {
     }
   }
 
-  void run_bundle(const Bundle& bundle, const cpu::RunContext& context) {
+  void run_bundle(const Bundle& bundle, const RunContext& context) {
     if (bundle.block_bytes == 0) return;
     const Part& only = bundle.parts[0];
     std::byte* in = context.workspace;
@@ -207,14 +224,16 @@ class CollectiveKernel : public cpu::Kernel {
       in = only.in.data(context);
     } else {
       for (const Part& part : bundle.parts)
-        part.in_blocks.pack(part.in.data(context), in + part.offset, bundle.block_bytes);
+        part.in_blocks.pack(*bundle.transport, part.in.data(context), in + part.offset,
+                            bundle.block_bytes);
       out += align(message_bytes(bundle, in_members()));
     }
     if (bundle.direct_out) out = only.out.data(context);
     call(bundle, in, out);
     if (bundle.direct_out) return;
     for (const Part& part : bundle.parts)
-      part.out_blocks.unpack(out + part.offset, part.out.data(context), bundle.block_bytes);
+      part.out_blocks.unpack(*bundle.transport, out + part.offset, part.out.data(context),
+                             bundle.block_bytes);
   }
 
   void call(const Bundle& bundle, const std::byte* in, std::byte* out) {
@@ -222,18 +241,16 @@ class CollectiveKernel : public cpu::Kernel {
     const int64_t count = bytes / plan::byte_size(bundle.dtype);
     switch (kind_) {
       case Collective::ALL_GATHER:
-        return communicator_.all_gather(*group_, in, out, bytes, op_);
+        return bundle.transport->all_gather(in, out, bytes);
       case Collective::ALL_REDUCE:
-        return communicator_.all_reduce(*group_, in, out, count, element_of(bundle.dtype),
-                                        reduction_, op_);
+        return bundle.transport->all_reduce(in, out, count);
       case Collective::REDUCE_SCATTER:
-        return communicator_.reduce_scatter(*group_, in, out, count, element_of(bundle.dtype),
-                                            reduction_, op_);
+        return bundle.transport->reduce_scatter(in, out, count);
       case Collective::ALL_TO_ALL:
-        return communicator_.all_to_all(*group_, in, out, bytes, op_);
+        return bundle.transport->all_to_all(in, out, bytes);
       default:
-        if (source_ < 0) std::memset(out, 0, static_cast<size_t>(bytes));
-        return communicator_.permute(*group_, in, out, bytes, source_, target_, op_);
+        if (source_ < 0) bundle.transport->zero(out, bytes);
+        return bundle.transport->permute(in, out, bytes, source_, target_);
     }
   }
 
@@ -264,10 +281,21 @@ class CollectiveKernel : public cpu::Kernel {
 
 }  // namespace
 
-std::unique_ptr<cpu::Kernel> make_collective(const plan::Step& step, const plan::Plan& plan,
-                                             const Mesh& mesh, comm::Communicator& communicator,
-                                             CollectiveRecord* record, cpu::LoadContext& context) {
-  return std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, record, context);
+KernelPtr make_collective(const plan::Step& step, const plan::Plan& plan, const Mesh& mesh,
+                          comm::Communicator& communicator, Device& device,
+                          CollectiveRecord* record, LoadContext& context) {
+  const Collective& collective = step.collective();
+  const bool on_device = std::all_of(
+      collective.parts().begin(), collective.parts().end(), [&](const Collective::Part& part) {
+        return device.connects(needs_of(collective, part.in().dtype()));
+      });
+  if (on_device)
+    return std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, &device, record,
+                                              context);
+  LoadContext host;
+  KernelPtr kernel =
+      std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, nullptr, record, host);
+  return device.from_host(step, std::move(kernel), host.workspace_bytes, context);
 }
 
 }  // namespace spmd

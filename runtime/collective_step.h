@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collectives/comm/communicator.h"
-#include "runtime/device/cpu/kernel.h"
+#include "runtime/device/device.h"
 #include "sharding/spec/mesh.h"
 
 namespace spmd {
@@ -21,9 +21,10 @@ struct CollectiveRecord {
   double milliseconds = 0;
 };
 
-// `record` outlives the kernel.
-std::unique_ptr<cpu::Kernel> make_collective(const plan::Step& step, const plan::Plan& plan,
-                                             const Mesh& mesh, comm::Communicator& communicator,
-                                             CollectiveRecord* record, cpu::LoadContext& context);
+// Between the devices when they are connected, else through host memory. `record` outlives the
+// kernel.
+KernelPtr make_collective(const plan::Step& step, const plan::Plan& plan, const Mesh& mesh,
+                          comm::Communicator& communicator, Device& device,
+                          CollectiveRecord* record, LoadContext& context);
 
 }  // namespace spmd

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 
-#include "runtime/device/cpu/gemm.h"
+#include "runtime/device/cpu/cpu_device.h"
 #include "runtime/placement.h"
 #include "runtime/program.h"
 #include "support/error.h"
@@ -30,50 +28,61 @@ std::string name_or_number(const std::string& name, const char* what, int number
 
 }  // namespace
 
-// Zeroed, aligned to cache lines.
-struct Executor::Memory {
-  explicit Memory(int64_t bytes)
-      : data(static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes)))) {
-    if (!data)
-      throw OutOfMemory("memory", fmt::format("cannot allocate {}", human_bytes(double(bytes))),
-                        "use more ranks, or shard larger tensors: spmd-run check says what a mesh "
-                        "needs");
-    std::memset(data, 0, static_cast<size_t>(bytes));
-  }
-  ~Memory() { std::free(data); }
-  std::byte* data;
-};
-
 struct Executor::Program {
   ProgramContext context;
-  std::unique_ptr<cpu::Kernel> body;
+  KernelPtr body;
 };
 
-Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator)
-    : plan_(plan), communicator_(communicator), mesh_(mesh_of(plan)) {
+Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
+                   std::unique_ptr<Device> device)
+    : plan_(plan),
+      communicator_(communicator),
+      mesh_(mesh_of(plan)),
+      device_(device ? std::move(device) : std::make_unique<cpu::CpuDevice>()) {
   if (mesh_.num_devices() != communicator.size())
     throw UserError("mesh " + mesh_.to_string(),
                     fmt::format("has {} devices, but there are {} ranks", mesh_.num_devices(),
                                 communicator.size()),
                     fmt::format("start {} ranks, or give a mesh of {} devices", mesh_.num_devices(),
                                 communicator.size()));
-  cpu::use_one_library_thread();
+  device_->load(plan);
+  check_memory();
   allocate_buffers();
   find_aliases();
   program_ = std::unique_ptr<Program>(
-      new Program{ProgramContext{plan_, mesh_, communicator_, {}, {}}, nullptr});
+      new Program{ProgramContext{plan_, mesh_, communicator_, *device_, {}, {}}, nullptr});
   const int program =
       plan.program_of_rank_size() == 0 ? 0 : plan.program_of_rank(communicator.rank());
   program_->body = make_sequence(plan.programs(program).body(), program_->context);
-  workspace_ = allocate(program_->context.load.workspace_bytes);
+  if (program_->context.load.uses_local_buffers) allocate_locals();
 }
 
 Executor::~Executor() = default;
 
 std::byte* Executor::allocate(int64_t bytes) {
-  const int64_t rounded = std::max<int64_t>((bytes + 63) / 64 * 64, 64);
   memory_bytes_ += bytes;
-  return memory_.emplace_back(std::make_unique<Memory>(rounded))->data;
+  return device_->allocate(bytes);
+}
+
+// Says so before anything is allocated, with what the bytes are for.
+void Executor::check_memory() const {
+  const int64_t free = device_->free_memory();
+  int64_t arguments = 0, others = 0;
+  for (const plan::Buffer& buffer : plan_.buffers()) {
+    if (buffer.kind() == plan::Buffer::ARGUMENT) arguments += buffer.bytes();
+    if (buffer.kind() == plan::Buffer::RESULT || buffer.kind() == plan::Buffer::CONSTANT)
+      others += buffer.bytes();
+  }
+  const int64_t needed = plan_.arena_bytes() + arguments + others;
+  if (needed <= free) return;
+  const auto text = [](int64_t bytes) { return human_bytes(static_cast<double>(bytes)); };
+  throw OutOfMemory(
+      device_->description(),
+      fmt::format("{} of memory are free, but the program needs {}:\n  arguments {}\n  results and "
+                  "constants {}\n  values in between {}",
+                  text(free), text(needed), text(arguments), text(others),
+                  text(plan_.arena_bytes())),
+      "use more ranks, or shard larger tensors: spmd-run check says what a mesh needs");
 }
 
 void Executor::allocate_buffers() {
@@ -83,12 +92,32 @@ void Executor::allocate_buffers() {
       buffers_.push_back(arena + buffer.offset());
       continue;
     }
-    std::byte* data = allocate(buffer.bytes());
-    buffers_.push_back(data);
-    if (buffer.kind() != plan::Buffer::CONSTANT) continue;
-    const std::string& element = buffer.data();
-    for (int64_t done = 0; done < buffer.bytes(); done += static_cast<int64_t>(element.size()))
-      std::memcpy(data + done, element.data(), element.size());
+    if (buffer.kind() == plan::Buffer::LOCAL) {
+      buffers_.push_back(nullptr);
+      continue;
+    }
+    buffers_.push_back(allocate(buffer.bytes()));
+    if (buffer.kind() == plan::Buffer::CONSTANT) fill_constant(buffer, buffers_.back());
+  }
+}
+
+void Executor::fill_constant(const plan::Buffer& buffer, std::byte* data) {
+  const std::string& element = buffer.data();
+  const auto size = static_cast<int64_t>(element.size());
+  if (size == buffer.bytes()) return device_->copy_in(data, element.data(), size);
+  // Repeated up to a piece at a time.
+  constexpr int64_t kPiece = 64 << 10;
+  std::string piece;
+  while (static_cast<int64_t>(piece.size()) < std::min(kPiece, buffer.bytes())) piece += element;
+  const auto step = static_cast<int64_t>(piece.size());
+  for (int64_t done = 0; done < buffer.bytes(); done += step)
+    device_->copy_in(data + done, piece.data(), std::min(step, buffer.bytes() - done));
+}
+
+void Executor::allocate_locals() {
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const plan::Buffer& buffer = plan_.buffers(static_cast<int>(i));
+    if (buffer.kind() == plan::Buffer::LOCAL) buffers_[i] = allocate(buffer.bytes());
   }
 }
 
@@ -117,8 +146,7 @@ void Executor::exchange_aliases() {
     return buffers_[static_cast<size_t>(number)];
   };
   const auto copy = [&](std::byte* to, const Alias& alias) {
-    std::memcpy(to, buffer(alias.result_buffer),
-                static_cast<size_t>(plan_.buffers(alias.argument_buffer).bytes()));
+    device_->copy(to, buffer(alias.result_buffer), plan_.buffers(alias.argument_buffer).bytes());
   };
   // What is in arguments is read before any of them changes.
   for (const Alias& alias : aliases_)
@@ -146,19 +174,30 @@ void Executor::set_argument(int index, const TensorView& global, const std::stri
                     name_or_number(argument.name(), "argument", index),
                     describe(placement.dtype(), shape)),
         "give a tensor of that type and shape");
-  cut_block(placement, block_of(placement, mesh_, communicator_.rank()), global.data,
-            buffers_[static_cast<size_t>(argument.buffer())]);
+  const Block block = block_of(placement, mesh_, communicator_.rank());
+  std::byte* data = buffers_[static_cast<size_t>(argument.buffer())];
+  if (device_->shares_host_memory()) return cut_block(placement, block, global.data, data);
+  host_copy_.resize(static_cast<size_t>(local_bytes(placement)));
+  cut_block(placement, block, global.data, host_copy_.data());
+  device_->copy_in(data, host_copy_.data(), local_bytes(placement));
 }
 
 void Executor::set_argument_local(int index, std::span<const std::byte> local) {
   const plan::Argument& argument = plan_.arguments(index);
   SPMD_CHECK(static_cast<int64_t>(local.size()) == local_bytes(argument.placement()),
              "{} bytes for argument {}", local.size(), index);
-  if (local.empty()) return;
-  std::memcpy(buffers_[static_cast<size_t>(argument.buffer())], local.data(), local.size());
+  device_->copy_in(buffers_[static_cast<size_t>(argument.buffer())], local.data(),
+                   static_cast<int64_t>(local.size()));
+}
+
+void Executor::settle() {
+  if (workspace_ != nullptr) return;
+  device_->settle(program_->context.load);
+  workspace_ = allocate(program_->context.load.workspace_bytes);
 }
 
 StepTiming Executor::step() {
+  settle();
   const auto comm_ms = [&] {
     double total = 0;
     for (const CollectiveRecord& record : program_->context.collectives)
@@ -169,6 +208,7 @@ StepTiming Executor::step() {
   const Clock::time_point begin = Clock::now();
   program_->body->run({buffers_.data(), workspace_});
   exchange_aliases();
+  device_->synchronize();
   StepTiming timing;
   timing.step_ms = milliseconds_since(begin);
   timing.comm_ms = comm_ms() - comm_before;
@@ -177,21 +217,28 @@ StepTiming Executor::step() {
   return timing;
 }
 
-std::span<const std::byte> Executor::result_local(int index) const {
+std::span<const std::byte> Executor::result_local(int index) {
   const int argument = argument_of_result_[static_cast<size_t>(index)];
   if (argument >= 0) return argument_local(argument);
   const plan::Result& result = plan_.results(index);
-  return {buffers_[static_cast<size_t>(result.buffer())],
-          static_cast<size_t>(local_bytes(result.placement()))};
+  return local(result.buffer(), result.placement());
 }
 
-std::span<const std::byte> Executor::argument_local(int index) const {
+std::span<const std::byte> Executor::argument_local(int index) {
   const plan::Argument& argument = plan_.arguments(index);
-  return {buffers_[static_cast<size_t>(argument.buffer())],
-          static_cast<size_t>(local_bytes(argument.placement()))};
+  return local(argument.buffer(), argument.placement());
 }
 
-double Executor::result_scalar(int index) const {
+std::span<const std::byte> Executor::local(int32_t buffer, const plan::Placement& placement) {
+  const std::byte* data = buffers_[static_cast<size_t>(buffer)];
+  const auto bytes = static_cast<size_t>(local_bytes(placement));
+  if (device_->shares_host_memory()) return {data, bytes};
+  host_copy_.resize(bytes);
+  device_->copy_out(host_copy_.data(), data, local_bytes(placement));
+  return host_copy_;
+}
+
+double Executor::result_scalar(int index) {
   const plan::Placement& placement = plan_.results(index).placement();
   SPMD_CHECK(plan::element_count(placement.global_shape()) == 1, "result {} is no scalar", index);
   return element_as_double(placement.dtype(), result_local(index).data());

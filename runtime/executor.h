@@ -10,6 +10,7 @@
 
 #include "collectives/comm/communicator.h"
 #include "runtime/collective_step.h"
+#include "runtime/device/device.h"
 #include "runtime/plan/plan.h"
 #include "runtime/tensor.h"
 #include "sharding/spec/mesh.h"
@@ -23,18 +24,13 @@ struct StepTiming {
   double step_ms = 0, compute_ms = 0, comm_ms = 0, exposed_ms = 0;
 };
 
-// Memory for a Plan's buffers that the machine does not have.
-class OutOfMemory : public UserError {
- public:
-  using UserError::UserError;
-};
-
 class Executor {
  public:
-  // `plan` (verified) and `communicator` outlive the executor, which is used on one thread. Throws
-  // UserError when the plan is for another number of ranks, or asks for what the CPU cannot do, and
-  // OutOfMemory.
-  Executor(const plan::Plan& plan, comm::Communicator& communicator);
+  // `plan` (verified) and `communicator` outlive the executor, which is used on one thread. Without
+  // a device it runs on the CPU. Throws UserError when the plan is for another number of ranks, or
+  // asks for what the device cannot do, and OutOfMemory.
+  Executor(const plan::Plan& plan, comm::Communicator& communicator,
+           std::unique_ptr<Device> device = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -42,9 +38,10 @@ class Executor {
   const plan::Plan& plan() const { return plan_; }
   const Mesh& mesh() const { return mesh_; }
   comm::Communicator& communicator() { return communicator_; }
+  const Device& device() const { return *device_; }
   // Bytes held for the Plan's buffers, and beside them for what kernels and the exchange of state
   // need.
-  int64_t memory_bytes() const { return memory_bytes_; }
+  int64_t memory_bytes() const { return memory_bytes_ + device_->own_memory_bytes(); }
 
   // Gives an argument its value: this rank's block of a global tensor. Throws UserError when its
   // type or shape differs from the argument's.
@@ -52,14 +49,19 @@ class Executor {
   // The same from local bytes, of the placement's local shape.
   void set_argument_local(int argument, std::span<const std::byte> local);
 
+  // What ranks have to agree on before the first step; step() does it when nobody has. All ranks
+  // call this together. Throws OutOfMemory.
+  void settle();
+
   // Runs the program once, then puts aliased results in their arguments' places.
   StepTiming step();
 
-  // A result of the last step, or an argument's present value: this rank's part, dense.
-  std::span<const std::byte> result_local(int result) const;
-  std::span<const std::byte> argument_local(int argument) const;
+  // A result of the last step, or an argument's present value: this rank's part, dense. Valid until
+  // the next call of one of these, or the next step.
+  std::span<const std::byte> result_local(int result);
+  std::span<const std::byte> argument_local(int argument);
   // A scalar result as a number.
-  double result_scalar(int result) const;
+  double result_scalar(int result);
 
   // The global tensor, on rank 0; empty elsewhere. All ranks call this together.
   std::optional<Tensor> gather_result(int result);
@@ -70,7 +72,6 @@ class Executor {
   void reset_collectives();
 
  private:
-  struct Memory;
   // A result that becomes an argument: by exchanging buffers, or by copying when the result's
   // buffer is also something else; through `staging` when that is an argument's, which may be
   // overwritten first.
@@ -81,21 +82,27 @@ class Executor {
   };
 
   std::byte* allocate(int64_t bytes);
+  void check_memory() const;
   void allocate_buffers();
+  void fill_constant(const plan::Buffer& buffer, std::byte* data);
+  void allocate_locals();
   void find_aliases();
   void exchange_aliases();
+  std::span<const std::byte> local(int32_t buffer, const plan::Placement& placement);
   std::optional<Tensor> gather(const plan::Placement& placement, const std::byte* local,
                                const std::string& name);
 
   const plan::Plan& plan_;
   comm::Communicator& communicator_;
   Mesh mesh_;
-  std::vector<std::unique_ptr<Memory>> memory_;
+  std::unique_ptr<Device> device_;
   int64_t memory_bytes_ = 0;
   std::vector<std::byte*> buffers_;
   std::vector<Alias> aliases_;
   std::vector<int> argument_of_result_;  // -1: none
   std::byte* workspace_ = nullptr;
+  std::vector<std::byte>
+      host_copy_;  // of what was asked for last, when the device has its own memory
   struct Program;
   std::unique_ptr<Program> program_;
 };

@@ -1,12 +1,12 @@
-// A Plan's program made ready for one rank: the tree of kernels.
+// A Plan's program made ready for one rank: the tree of kernels. Control flow is the same on every
+// device.
 #pragma once
 
 #include <deque>
-#include <memory>
 
 #include "collectives/comm/communicator.h"
 #include "runtime/collective_step.h"
-#include "runtime/device/cpu/kernel.h"
+#include "runtime/device/device.h"
 
 namespace spmd {
 
@@ -14,12 +14,13 @@ struct ProgramContext {
   const plan::Plan& plan;
   const Mesh& mesh;
   comm::Communicator& communicator;
-  cpu::LoadContext load;
+  Device& device;
+  LoadContext load;
   // One per collective of the program, in the order of its steps. Addresses stay valid.
   std::deque<CollectiveRecord> collectives;
 };
 
 // Runs the steps of `sequence` in order.
-std::unique_ptr<cpu::Kernel> make_sequence(const plan::Sequence& sequence, ProgramContext& context);
+KernelPtr make_sequence(const plan::Sequence& sequence, ProgramContext& context);
 
 }  // namespace spmd

@@ -154,14 +154,6 @@ inline uint16_t float_to_f16(float value) {
 SPMD_BYTE_FLOATS(SPMD_BYTE_FLOAT_FUNCTIONS)
 #undef SPMD_BYTE_FLOAT_FUNCTIONS
 
-// The float next to `value` towards zero, with an odd last bit when inexact: rounding it once more
-// to a narrower format gives what rounding `value` directly would.
-inline float double_to_float_odd(double value) {
-  const float nearest = static_cast<float>(value);
-  if (static_cast<double>(nearest) == value || std::isnan(value)) return nearest;
-  uint32_t bits = std::bit_cast<uint32_t>(nearest);
-  if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits;
-  return std::bit_cast<float>(bits | 1u);
-}
+#include "support/scalar/float_odd.inc"
 
 }  // namespace spmd

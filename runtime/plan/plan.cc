@@ -129,6 +129,8 @@ std::string_view kind_name(const Step& step) {
       return "cholesky";
     case Step::kTriangularSolve:
       return "triangular_solve";
+    case Step::kFused:
+      return "fused";
     case Step::KIND_NOT_SET:
       break;
   }

@@ -68,6 +68,7 @@ void Verifier::run() {
          "the map from ranks to programs has not one entry per device");
   for (int32_t program : plan_.program_of_rank())
     expect(program >= 0 && program < plan_.programs_size(), "a rank's program does not exist");
+  kernels();
   for (const Program& program : plan_.programs()) sequence(program.body(), 0);
 }
 
@@ -102,6 +103,7 @@ void Verifier::buffers() {
         break;
       case Buffer::ARGUMENT:
       case Buffer::RESULT:
+      case Buffer::LOCAL:
         break;
       default:
         fail("a buffer of unknown kind");
@@ -174,6 +176,8 @@ void Verifier::dims(const google::protobuf::RepeatedField<int64_t>& dims, int64_
 Shape Verifier::view(const View& view, const Shape* shape) {
   expect(view.buffer() >= 0 && view.buffer() < plan_.buffers_size(),
          "a view on a buffer that does not exist");
+  expect(in_fused_ || plan_.buffers(view.buffer()).kind() != Buffer::LOCAL,
+         "a view on a local buffer outside of fused steps");
   const int64_t size = byte_size(view.dtype());
   expect(size > 0, "a view without element type");
   const Shape own = checked_shape(view.shape());
@@ -275,6 +279,7 @@ void Verifier::sequence(const Sequence& sequence, int depth) {
   for (const Step& s : sequence.steps()) {
     step_ = fmt::format("{} of {}", kind_name(s), s.op().empty() ? "no op" : s.op());
     step(s, depth);
+    kernel(s);
   }
 }
 
@@ -340,6 +345,8 @@ void Verifier::step(const Step& step, int depth) {
       for (const Sequence& branch : step.branch().branches()) sequence(branch, depth + 1);
       return;
     }
+    case Step::kFused:
+      return fused(step.fused());
     case Step::KIND_NOT_SET:
       break;
   }

@@ -24,12 +24,15 @@ class Verifier {
   }
 
   void mesh();
+  void kernels();
   void buffers();
   void signature();
   void placement(const Placement& placement, int32_t buffer);
 
   void sequence(const Sequence& sequence, int depth);
   void step(const Step& step, int depth);
+  // The step's kernel exists and takes as many arguments as the step has views in memory.
+  void kernel(const Step& step);
 
   // A view of `shape` (the view's own when null) stays inside its buffer. Returns its shape.
   Shape view(const View& view, const Shape* shape = nullptr);
@@ -57,6 +60,7 @@ class Verifier {
   void fft(const Fft& step);
   void cholesky(const Cholesky& step);
   void triangular_solve(const TriangularSolve& step);
+  void fused(const Fused& step);
   void rng(const RngBitGenerator& step);
   void collective(const Collective& step);
   void collective_part(const Collective& step, const Collective::Part& part, int64_t group);
@@ -65,6 +69,7 @@ class Verifier {
   std::string place_;
   std::string step_;  // the step being checked, for messages
   int64_t devices_ = 1;
+  bool in_fused_ = false;
 };
 
 }  // namespace spmd::plan

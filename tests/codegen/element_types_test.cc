@@ -10,6 +10,7 @@
 #include "ir/literal.h"
 #include "ir/text.h"
 #include "support/error.h"
+#include "tests/codegen/compiled_cases.h"
 #include "tests/codegen/plan_testing.h"
 
 namespace spmd::testing {
@@ -139,6 +140,7 @@ int try_op(const std::string& op, const std::string& attributes, DType dtype) {
 }
 
 TEST(ElementTypes, ElementwiseOps) {
+  const CompiledCases compiled(CompiledCases::Dialect::kCpp, 300);
   int ways = 0;
   for (int i = 0; i < kNumOpCodes; ++i) {
     const auto code = static_cast<OpCode>(i);
@@ -158,6 +160,7 @@ TEST(ElementTypes, ElementwiseOps) {
 }
 
 TEST(ElementTypes, Comparisons) {
+  const CompiledCases compiled(CompiledCases::Dialect::kCpp, 100);
   for (DType dtype : element_types()) {
     int ways = 0;
     for (const char* type : {"FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}) {
@@ -176,6 +179,8 @@ TEST(ElementTypes, Comparisons) {
 // Between all types, infinities and NaN included: what integers cannot hold becomes the nearest
 // that they can, and NaN 0.
 TEST(ElementTypes, Conversions) {
+  const CompiledCases compiled(CompiledCases::Dialect::kCpp, 150);
+  const CompiledCases cuda(CompiledCases::Dialect::kCuda, 150);
   for (DType from : element_types()) {
     for (DType to : element_types()) {
       const auto module = module_with("stablehlo.convert", "", {from}, to);
@@ -188,6 +193,8 @@ TEST(ElementTypes, Conversions) {
 
 // Sums, products and extremes over the elements; dots of them with themselves.
 TEST(ElementTypes, ReductionsAndDots) {
+  const CompiledCases compiled(CompiledCases::Dialect::kCpp, 50);
+  const CompiledCases cuda(CompiledCases::Dialect::kCuda, 50);
   for (DType dtype : element_types()) {
     const std::string element(name_of(dtype)), scalar = "tensor<" + element + ">";
     const auto check = [&](const std::string& result, const std::string& body) {

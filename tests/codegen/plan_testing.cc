@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "collectives/comm/local.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
+#include "runtime/device/make_device.h"
 #include "runtime/executor.h"
+#include "tests/codegen/compiled_cases.h"
 
 namespace spmd::testing {
 
@@ -25,12 +29,23 @@ plan::Plan plan_of(const Module& module) {
   return plan;
 }
 
+namespace {
+
+std::unique_ptr<Device> device_of_tests(comm::Communicator& communicator) {
+  const char* name = std::getenv("SPMD_TEST_DEVICE");
+  const bool cuda = name != nullptr && std::string_view(name) == "cuda";
+  const DeviceChoice choice = cuda ? DeviceChoice::kCuda : DeviceChoice::kCpu;
+  return make_device(find_device(choice, communicator), communicator);
+}
+
+}  // namespace
+
 RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments) {
   RankValues results(arguments.size());
   comm::run_local_ranks(
       static_cast<int>(arguments.size()), {}, [&](comm::Communicator& communicator) {
         const auto rank = static_cast<size_t>(communicator.rank());
-        Executor executor(plan, communicator);
+        Executor executor(plan, communicator, device_of_tests(communicator));
         for (size_t i = 0; i < arguments[rank].size(); ++i) {
           const Literal value = arguments[rank][i].expanded();
           executor.set_argument_local(static_cast<int>(i), {value.data(), value.stored_bytes()});
@@ -93,6 +108,8 @@ void expect_meaning(const Module& module, const std::vector<Literal>& arguments,
   ASSERT_EQ(found.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i)
     expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i));
+  for (CompiledCases* cases : CompiledCases::all())
+    cases->add(module, plan, arguments, wanted, tolerance);
 }
 
 void expect_meaning(const Module& module, double tolerance) {

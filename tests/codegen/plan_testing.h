@@ -20,7 +20,8 @@ Module module_of(const std::string& signature, const std::string& body);
 // The verified plan of a module whose local and global shapes are the same.
 plan::Plan plan_of(const Module& module);
 
-// Runs one step of a plan on its mesh's ranks; one list of local values per rank.
+// Runs one step of a plan on its mesh's ranks; one list of local values per rank. The ranks run on
+// what the environment variable SPMD_TEST_DEVICE says, cpu or cuda; without it, on the CPU.
 using RankValues = std::vector<std::vector<Literal>>;
 RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments);
 

@@ -4,6 +4,7 @@
 
 #include "ir/builder.h"
 #include "ir/verifier.h"
+#include "tests/codegen/compiled_cases.h"
 #include "tests/codegen/plan_testing.h"
 
 namespace spmd::testing {
@@ -267,6 +268,24 @@ TEST(RandomPrograms, WithLoopsAndBranches) {
     expect_meaning(module, 1e-5);
     if (HasFatalFailure()) return;
   }
+}
+
+void expect_with_compiled_kernels(CompiledCases::Dialect dialect, unsigned first, unsigned count) {
+  const CompiledCases compiled(dialect, static_cast<int>(count));
+  for (unsigned seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Module module = Generator(seed, seed % 2 == 0).run(8 + static_cast<int>(seed % 30));
+    expect_meaning(module, 1e-5);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(RandomPrograms, WithCompiledKernels) {
+  expect_with_compiled_kernels(CompiledCases::Dialect::kCpp, 1000, 40);
+}
+
+TEST(RandomPrograms, WithKernelsOfTheCudaDialect) {
+  expect_with_compiled_kernels(CompiledCases::Dialect::kCuda, 2000, 12);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "runtime/device/cpu/iteration.h"
-#include "runtime/device/cpu/reducer.h"
 #include "runtime/device/cpu/tile_io.h"
+#include "runtime/plan/reducer.h"
 
 namespace spmd::cpu {
 namespace {
@@ -41,7 +41,7 @@ class CumulativeKernel : public Kernel {
         width_(lines_.shape.back()),
         tile_(std::min(kTile, width_)),
         forwards_(growth.forwards),
-        program_(accumulating_program(step.op(), step.program(), step.inputs(0).dtype()),
+        program_(plan::accumulating_program(step.op(), step.program(), step.inputs(0).dtype()),
                  {false, false}, tile_, 0, context),
         in_(step.inputs(0)),
         init_(step.inits(0)),

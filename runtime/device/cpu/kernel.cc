@@ -82,6 +82,8 @@ KernelPtr make_kernel(const plan::Step& step, LoadContext& context) {
       return make_triangular_solve(step.triangular_solve(), context);
     case plan::Step::kRngBitGenerator:
       return make_rng_bit_generator(step.rng_bit_generator(), context);
+    case plan::Step::kFused:
+      return make_fused(step.fused(), context);
     case plan::Step::kAxisIndex:
     case plan::Step::kCollective:
     case plan::Step::kWhile:

@@ -4,9 +4,9 @@
 
 #include "runtime/device/cpu/iteration.h"
 #include "runtime/device/cpu/kernel.h"
-#include "runtime/device/cpu/reducer.h"
 #include "runtime/device/cpu/tile_io.h"
 #include "runtime/device/cpu/tile_program.h"
+#include "runtime/plan/reducer.h"
 #include "support/error.h"
 
 namespace spmd::cpu {
@@ -109,7 +109,7 @@ class ColumnReduce : public Kernel {
         steps_(space_.reduced, space_.reduced.rank()),
         length_(space_.kept.shape.back()),
         tile_(std::min(kTile, length_)),
-        program_(accumulating_program(step.op(), step.program(), step.inputs(0).dtype()),
+        program_(plan::accumulating_program(step.op(), step.program(), step.inputs(0).dtype()),
                  std::vector<bool>(static_cast<size_t>(2 * step.inputs_size())), tile_, 0,
                  context) {
     int64_t workspace = program_.workspace_end();

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "runtime/device/cpu/indexing.h"
-#include "runtime/device/cpu/reducer.h"
 #include "runtime/device/cpu/tile_io.h"
+#include "runtime/plan/reducer.h"
 
 namespace spmd::cpu {
 namespace {
@@ -14,7 +14,7 @@ class ScatterKernel : public Kernel {
  public:
   ScatterKernel(const plan::Scatter& step, LoadContext& context)
       : indices_(step.indices()),
-        program_(reducer_program(step.op(), step.program(), step.operands(0).dtype()),
+        program_(plan::reducer_program(step.op(), step.program(), step.operands(0).dtype()),
                  std::vector<bool>(static_cast<size_t>(2 * step.operands_size())), kTile, 0,
                  context) {
     for (int i = 0; i < step.operands_size(); ++i) {

@@ -5,8 +5,8 @@
 
 #include "runtime/device/cpu/cumulative.h"
 #include "runtime/device/cpu/iteration.h"
-#include "runtime/device/cpu/reducer.h"
 #include "runtime/device/cpu/tile_io.h"
+#include "runtime/plan/reducer.h"
 
 namespace spmd::cpu {
 namespace {
@@ -110,7 +110,7 @@ class ReduceWindowKernel : public Kernel {
       : walk_(WindowDims(step.window()), plan::dims_of(step.inputs(0).shape()),
               plan::dims_of(step.outputs(0).shape())),
         tile_(std::min(kTile, walk_.length())),
-        program_(accumulating_program(step.op(), step.program(), step.inputs(0).dtype()),
+        program_(plan::accumulating_program(step.op(), step.program(), step.inputs(0).dtype()),
                  std::vector<bool>(static_cast<size_t>(2 * step.inputs_size())), tile_, 0,
                  context) {
     int64_t workspace = program_.workspace_end();

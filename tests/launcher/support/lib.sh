@@ -6,6 +6,7 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+export SPMD_CACHE_DIR=$work/cache  # not the one of whoever runs the tests
 
 fail() {
   echo "FAILED: $*" >&2

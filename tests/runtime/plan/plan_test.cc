@@ -107,7 +107,7 @@ TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   const std::string bytes = plan.SerializeAsString() + "\xff\xff\xff";
   EXPECT_EQ(error_of([&] { parse_plan(bytes, "p.plan"); }),
             "p.plan: a plan of version 9 that needs a reader of version 8 or newer, this spmd "
-            "reads versions 1 to 1\n  update spmd, or compile the program again with this one");
+            "reads versions 2 to 2\n  update spmd, or compile the program again with this one");
 }
 
 TEST(Plan, RefusesForeignAndDamagedBytes) {
@@ -144,6 +144,26 @@ Collective& collective(Plan& plan) {
   return *plan.mutable_programs(0)->mutable_body()->mutable_steps(1)->mutable_collective();
 }
 
+Step& step(Plan& plan, int i) {
+  return *plan.mutable_programs(0)->mutable_body()->mutable_steps(i);
+}
+
+void add_kernel(Plan& plan, int arguments) {
+  plan.mutable_kernels()->set_code("code");
+  Kernel& kernel = *plan.mutable_kernels()->add_kernels();
+  kernel.set_name("k");
+  kernel.set_arguments(arguments);
+}
+
+// Buffer `number` becomes a local one; what the plan's signature says of it a new one.
+void make_local(Plan& plan, int number) {
+  plan.add_buffers()->CopyFrom(plan.buffers(number));
+  plan.mutable_buffers(number)->set_kind(Buffer::LOCAL);
+  const int moved = plan.buffers_size() - 1;
+  if (number == 0) plan.mutable_arguments(0)->set_buffer(moved);
+  if (number == 1) plan.mutable_results(0)->set_buffer(moved);
+}
+
 TEST(Plan, VerifierFindsFaults) {
   const Fault faults[] = {
       {"step elementwise of add (m.mlir:3): a view of f32 reaches element 8 of a buffer of 32",
@@ -174,6 +194,31 @@ TEST(Plan, VerifierFindsFaults) {
          p.add_device_ids(0);
          p.add_device_ids(0);
        }},
+      {"a compiled kernel that does not exist", [](Plan& p) { step(p, 0).set_kernel(1); }},
+      {"a compiled kernel of 3 arguments for 2 views",
+       [](Plan& p) {
+         add_kernel(p, 3);
+         step(p, 0).set_kernel(1);
+       }},
+      {"a compiled kernel for a step that has none",
+       [](Plan& p) {
+         add_kernel(p, 2);
+         step(p, 1).set_kernel(1);
+       }},
+      {"compiled kernels without code",
+       [](Plan& p) {
+         add_kernel(p, 2);
+         p.mutable_kernels()->clear_code();
+       }},
+      {"a view on a local buffer outside of fused steps", [](Plan& p) { make_local(p, 1); }},
+      {"reads a local buffer that no step before has written",
+       [](Plan& p) {
+         Step inner = step(p, 0);
+         *step(p, 0).mutable_fused()->add_steps() = inner;
+         make_local(p, 0);
+       }},
+      {"fuses a step that is neither elementwise nor a reduction",
+       [](Plan& p) { step(p, 0).mutable_fused()->add_steps(); }},
       {"says nothing to do", [](Plan& p) { p.mutable_programs(0)->mutable_body()->add_steps(); }},
   };
   verify_plan(small_plan());

@@ -1,0 +1,269 @@
+#include "codegen/fuse_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "codegen/kernels/lower.h"
+#include "codegen/row_space.h"
+#include "codegen/step_tree.h"
+#include "codegen/views.h"
+#include "runtime/plan/dtype.h"
+#include "support/strings.h"
+
+namespace spmd::codegen {
+namespace {
+
+// A kernel's registers and a reader's patience end somewhere.
+constexpr int kMostSteps = 24, kMostViews = 64;
+// How far apart in the program steps may be that are fused.
+constexpr size_t kReach = 256;
+// Rows shorter than this are not worth a loop of their own.
+constexpr int64_t kFewestColumns = 8;
+// Kernels of fewer elements are too short for parallelism to matter.
+constexpr int64_t kSmall = 1 << 16;
+
+// What is moved and fused as one: a step, or several that are fused already.
+struct Unit {
+  std::vector<plan::Step> steps;
+  std::optional<RowSpace> space;  // none: it is never fused
+  std::set<int> reads, writes;    // storages
+
+  bool has_reduction() const { return space && space->has_columns(); }
+};
+
+void note_accesses(plan::Step& step, Unit& unit) {
+  plan::Sequence one;
+  one.add_steps()->Swap(&step);
+  const StepTree tree(one);
+  for (int s = 0; s < tree.num_steps(); ++s)
+    for_each_view(*tree[s].step, [&](plan::View& view, bool writes) {
+      (writes ? unit.writes : unit.reads).insert(view.buffer());
+    });
+  one.mutable_steps(0)->Swap(&step);
+}
+
+bool intersect(const std::set<int>& a, const std::set<int>& b) {
+  return std::any_of(a.begin(), a.end(), [&](int storage) { return b.contains(storage); });
+}
+
+bool conflict(const Unit& a, const Unit& b) {
+  return intersect(a.writes, b.reads) || intersect(a.writes, b.writes) ||
+         intersect(a.reads, b.writes);
+}
+
+int64_t elements_of(const plan::View& view, const Dims& shape) {
+  int64_t count = 1;
+  for (int d = 0; d < view.strides_size(); ++d)
+    if (view.strides(d) != 0) count *= shape[static_cast<size_t>(d)];
+  return count;
+}
+
+class SequenceFuser {
+ public:
+  SequenceFuser(plan::Sequence& sequence, const FuseRowsOptions& options)
+      : sequence_(sequence), options_(options) {}
+
+  void run() {
+    for (plan::Step& step : *sequence_.mutable_steps()) {
+      auto unit = std::make_unique<Unit>();
+      unit->space = row_space(step);
+      note_accesses(step, *unit);
+      unit->steps.emplace_back().Swap(&step);
+      units_.push_back(std::move(unit));
+    }
+    for (size_t u = 0; u < units_.size(); ++u)
+      while (units_[u]->space && fuse_backwards(u)) {
+      }
+    write_back();
+  }
+
+ private:
+  // Fuses unit `u` with one before it; `u` is then the number of the next unit's predecessor.
+  bool fuse_backwards(size_t& u) {
+    const size_t first = u > kReach ? u - kReach : 0;
+    for (size_t other = u; other-- > first;) {
+      if (!units_[other]->space || !related(*units_[other], *units_[u])) continue;
+      if (!fuse(other, u)) continue;
+      u = merged_;
+      return true;
+    }
+    return false;
+  }
+
+  // Whether fusing spares memory traffic: one makes what the other reads, or both reduce the same.
+  static bool related(const Unit& a, const Unit& b) {
+    if (!a.has_reduction() && !b.has_reduction()) return false;
+    if (intersect(a.writes, b.reads)) return true;
+    if (!a.has_reduction() || !b.has_reduction()) return false;
+    return a.space->num_elements() == b.space->num_elements() && intersect(a.reads, b.reads);
+  }
+
+  bool fuse(size_t a, size_t b) {
+    const Unit &first = *units_[a], &second = *units_[b];
+    if (first.steps.size() + second.steps.size() > kMostSteps) return false;
+    const std::optional<RowSpace> space = common_space(*first.space, *second.space);
+    if (!space) return false;
+    auto both = std::make_unique<Unit>();
+    for (const Unit* unit : {&first, &second}) {
+      for (const plan::Step& step : unit->steps) {
+        both->steps.push_back(step);
+        if (!move_to(both->steps.back(), *space)) return false;
+      }
+      both->reads.insert(unit->reads.begin(), unit->reads.end());
+      both->writes.insert(unit->writes.begin(), unit->writes.end());
+    }
+    both->space = space;
+    return is_worthwhile(*both) && bring_together(a, b, std::move(both));
+  }
+
+  bool is_worthwhile(const Unit& unit) const {
+    const int64_t elements = unit.space->num_elements(), rows = unit.space->num_rows();
+    if (elements / rows < kFewestColumns) return false;
+    plan::Step trial = fused_step(unit);
+    int views = 0;
+    for_each_view(trial, [&](plan::View&, bool) { ++views; });
+    const auto none_local = [](int) { return false; };
+    const std::optional<kernels::Kernel> kernel =
+        views <= kMostViews ? kernels::lower(trial, none_local) : std::nullopt;
+    if (!kernel) return false;
+    // A warp's rows are one tile where they lie side by side.
+    const int64_t tiles = kernel->mapping == kernels::Mapping::kColumnTiles ? 32 : 1;
+    return elements <= kSmall || kernel->num_rows() / tiles >= options_.parallelism;
+  }
+
+  static plan::Step fused_step(const Unit& unit) {
+    plan::Step result;
+    result.set_op(unit.steps.back().op());
+    for (const plan::Step& step : unit.steps) *result.mutable_fused()->add_steps() = step;
+    return result;
+  }
+
+  // Puts `both` in the place of units `a` < `b`: what lies between moves behind it if it depends on
+  // `a`, and before it otherwise. False when `b` depends on what depends on `a`.
+  bool bring_together(size_t a, size_t b, std::unique_ptr<Unit> both) {
+    std::vector<size_t> before, after;
+    for (size_t u = a + 1; u < b; ++u) {
+      const bool behind = conflict(*units_[a], *units_[u]) ||
+                          std::any_of(after.begin(), after.end(), [&](size_t other) {
+                            return conflict(*units_[other], *units_[u]);
+                          });
+      (behind ? after : before).push_back(u);
+    }
+    for (size_t u : after)
+      if (conflict(*units_[u], *units_[b])) return false;
+    std::vector<std::unique_ptr<Unit>> order;
+    for (size_t u : before) order.push_back(std::move(units_[u]));
+    order.push_back(std::move(both));
+    for (size_t u : after) order.push_back(std::move(units_[u]));
+    merged_ = a + before.size();
+    std::move(order.begin(), order.end(), units_.begin() + static_cast<ptrdiff_t>(a));
+    units_.erase(units_.begin() + static_cast<ptrdiff_t>(b));
+    return true;
+  }
+
+  void write_back() {
+    sequence_.clear_steps();
+    for (const std::unique_ptr<Unit>& unit : units_)
+      *sequence_.add_steps() =
+          unit->steps.size() == 1 ? std::move(unit->steps[0]) : fused_step(*unit);
+  }
+
+  plan::Sequence& sequence_;
+  const FuseRowsOptions& options_;
+  std::vector<std::unique_ptr<Unit>> units_;
+  size_t merged_ = 0;
+};
+
+// Storages that one Fused step alone accesses, by that step.
+class Locals {
+ public:
+  Locals(const StepTree& tree, StorageTable& storages) : storages_(storages) {
+    users_.assign(static_cast<size_t>(storages.size()), kNobody);
+    for (int s = 0; s < tree.num_steps(); ++s)
+      for_each_view(*tree[s].step, [&](plan::View& view, bool) {
+        int& user = users_[static_cast<size_t>(view.buffer())];
+        user = user == kNobody || user == s ? s : kSeveral;
+      });
+    for (int id = 0; id < storages.size(); ++id) {
+      const int user = users_[static_cast<size_t>(id)];
+      if (user >= 0 && storages[id].kind == plan::Buffer::ARENA && tree[user].step->has_fused() &&
+          is_written_first(*tree[user].step, id))
+        storages_[id].kind = plan::Buffer::LOCAL;
+    }
+  }
+
+ private:
+  static constexpr int kNobody = -1, kSeveral = -2;
+
+  static bool is_written_first(plan::Step& step, int storage) {
+    for (plan::Step& inner : *step.mutable_fused()->mutable_steps()) {
+      bool reads = false, writes = false;
+      for_each_view(inner, [&](plan::View& view, bool write) {
+        if (view.buffer() == storage) (write ? writes : reads) = true;
+      });
+      if (reads) return false;
+      if (writes) return true;
+    }
+    return false;
+  }
+
+  StorageTable& storages_;
+  std::vector<int> users_;  // by storage
+};
+
+// What the parts would have read and written, and the whole does not.
+int64_t saved_bytes(plan::Step& step, const StorageTable& storages) {
+  std::set<std::pair<int, int64_t>> known;  // storage and offset
+  int64_t saved = 0;
+  for (plan::Step& inner : *step.mutable_fused()->mutable_steps()) {
+    const Dims shape =
+        plan::dims_of(inner.has_reduce() ? inner.reduce().shape() : inner.elementwise().shape());
+    for_each_view(inner, [&](plan::View& view, bool writes) {
+      const int64_t bytes = elements_of(view, shape) * plan::byte_size(view.dtype());
+      const bool again = !known.insert({view.buffer(), view.offset()}).second;
+      const bool local = storages[view.buffer()].kind == plan::Buffer::LOCAL;
+      if (local || (again && !writes)) saved += bytes;
+    });
+  }
+  return saved;
+}
+
+FusionNote note_of(plan::Step& step, const StorageTable& storages) {
+  FusionNote note;
+  note.place = step.op();
+  for (const plan::Step& inner : step.fused().steps())
+    ++(inner.has_reduce() ? note.reductions : note.elementwise);
+  note.bytes_saved = saved_bytes(step, storages);
+  return note;
+}
+
+void fuse_blocks(plan::Sequence& sequence, const FuseRowsOptions& options) {
+  SequenceFuser(sequence, options).run();
+  for (plan::Step& step : *sequence.mutable_steps())
+    for (plan::Sequence* inner : sequences_of(step)) fuse_blocks(*inner, options);
+}
+
+}  // namespace
+
+std::string to_string(const FusionNote& note) {
+  return fmt::format("{}: {} elementwise kernel{} and {} reduction{} in one, saves {}", note.place,
+                     note.elementwise, note.elementwise == 1 ? "" : "s", note.reductions,
+                     note.reductions == 1 ? "" : "s",
+                     human_bytes(static_cast<double>(note.bytes_saved)));
+}
+
+std::vector<FusionNote> fuse_rows(plan::Sequence& body, StorageTable& storages,
+                                  const FuseRowsOptions& options) {
+  fuse_blocks(body, options);
+  const StepTree tree(body);
+  const Locals locals(tree, storages);
+  std::vector<FusionNote> notes;
+  for (int s = 0; s < tree.num_steps(); ++s)
+    if (tree[s].step->has_fused()) notes.push_back(note_of(*tree[s].step, storages));
+  return notes;
+}
+
+}  // namespace spmd::codegen

@@ -1,0 +1,39 @@
+// Fuses reductions with what surrounds them over the same rows: their elementwise producers and
+// consumers, and other reductions of the same elements. Softmax, normalisations and losses become
+// one kernel each; what only passes between their parts never reaches memory.
+//
+// A rewrite of emitted steps, before storages are coalesced. What may be fused is what
+// kernels::lower() can compile as one kernel; see docs/kernels.md for how to add to that.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codegen/buffers.h"
+#include "runtime/plan/plan.pb.h"
+
+namespace spmd::codegen {
+
+struct FuseRowsOptions {
+  // Threads that have to be kept busy: a fused kernel that has fewer independent rows than that is
+  // not worth what it saves. 1: a CPU's core.
+  int64_t parallelism = 1;
+};
+
+// One Fused step.
+struct FusionNote {
+  std::string place;  // of its last step
+  int elementwise = 0, reductions = 0;
+  // Memory traffic of one execution that the parts on their own would have had besides.
+  int64_t bytes_saved = 0;
+};
+
+// "place: 3 elementwise kernels and 2 reductions in one, saves 12 MiB"
+std::string to_string(const FusionNote& note);
+
+// Fuses the steps of `body` and of the sequences inside. Storages that only one Fused step accesses
+// become LOCAL.
+std::vector<FusionNote> fuse_rows(plan::Sequence& body, StorageTable& storages,
+                                  const FuseRowsOptions& options);
+
+}  // namespace spmd::codegen

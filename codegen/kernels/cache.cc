@@ -1,0 +1,140 @@
+#include "codegen/kernels/cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace spmd::codegen::kernels {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "spmdk001";
+constexpr std::string_view kSuffix = ".kernels";
+
+std::string hash_of(std::string_view data) {
+  const XXH128_hash_t hash = XXH3_128bits(data.data(), data.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+// Ours, and nobody else's to write.
+bool is_trusted(const struct stat& about) {
+  return about.st_uid == geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool is_trusted_folder(const std::string& folder) {
+  struct stat about;
+  return stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && is_trusted(about);
+}
+
+// All of a file that is_trusted().
+std::optional<std::string> read_trusted(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return std::nullopt;
+  struct stat about;
+  std::optional<std::string> content;
+  if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && is_trusted(about)) {
+    content.emplace(static_cast<size_t>(about.st_size), '\0');
+    size_t done = 0;
+    while (done < content->size()) {
+      const ssize_t n = read(file, content->data() + done, content->size() - done);
+      if (n <= 0) break;
+      done += static_cast<size_t>(n);
+    }
+    if (done != content->size()) content.reset();
+  }
+  close(file);
+  return content;
+}
+
+bool write_all(int file, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t n = write(file, data.data(), data.size());
+    if (n <= 0) return false;
+    data.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string KernelCache::default_folder() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  if (const std::string own = variable("SPMD_CACHE_DIR"); !own.empty()) return own + "/kernels";
+  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty())
+    return xdg + "/spmd/kernels";
+  if (const std::string home = variable("HOME"); !home.empty())
+    return home + "/.cache/spmd/kernels";
+  return {};
+}
+
+std::string KernelCache::key(const std::vector<std::string>& parts) {
+  std::string all;
+  for (const std::string& part : parts) all += fmt::format("{}:{}", part.size(), part);
+  return hash_of(all);
+}
+
+std::string KernelCache::file_of(const std::string& key) const {
+  return fmt::format("{}/{}{}", folder_, key, kSuffix);
+}
+
+// An entry: the magic number, the hash of the code, the code.
+std::optional<std::string> KernelCache::find(const std::string& key) const {
+  if (folder_.empty() || !is_trusted_folder(folder_)) return std::nullopt;
+  std::optional<std::string> content = read_trusted(file_of(key));
+  const size_t header = kMagic.size() + 32;
+  if (!content || content->size() <= header || !content->starts_with(kMagic)) return std::nullopt;
+  const std::string_view code = std::string_view(*content).substr(header);
+  if (content->compare(kMagic.size(), 32, hash_of(code)) != 0) return std::nullopt;
+  content->erase(0, header);
+  return content;
+}
+
+void KernelCache::put(const std::string& key, const std::string& code) const {
+  if (folder_.empty()) return;
+  std::error_code ignored;
+  if (!fs::exists(folder_, ignored)) {
+    fs::create_directories(fs::path(folder_).parent_path(), ignored);
+    mkdir(folder_.c_str(), 0700);
+  }
+  if (!is_trusted_folder(folder_)) return;
+  std::string name = folder_ + "/.new-XXXXXX";
+  const int file = mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) return;
+  const bool written =
+      write_all(file, kMagic) && write_all(file, hash_of(code)) && write_all(file, code);
+  if (close(file) != 0 || !written || rename(name.c_str(), file_of(key).c_str()) != 0)
+    unlink(name.c_str());
+}
+
+std::vector<KernelCache::Entry> KernelCache::list() const {
+  std::vector<Entry> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    struct stat about;
+    if (!name.ends_with(kSuffix) || lstat(it->path().c_str(), &about) != 0) continue;
+    entries.push_back({name.substr(0, name.size() - kSuffix.size()), about.st_size,
+                       static_cast<int64_t>(about.st_mtime)});
+  }
+  return entries;
+}
+
+int64_t KernelCache::clear() const {
+  int64_t removed = 0;
+  for (const Entry& entry : list())
+    if (unlink(file_of(entry.name).c_str()) == 0) ++removed;
+  return removed;
+}
+
+}  // namespace spmd::codegen::kernels

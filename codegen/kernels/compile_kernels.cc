@@ -1,0 +1,177 @@
+#include "codegen/kernels/compile_kernels.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <unordered_map>
+
+#include "codegen/accesses.h"
+#include "codegen/kernels/cache.h"
+#include "codegen/kernels/emit.h"
+#include "codegen/kernels/host_compiler.h"
+#include "codegen/kernels/lower.h"
+#include "codegen/kernels/nvrtc.h"
+#include "codegen/kernels/prelude.h"
+#include "support/cpu_features.h"
+
+namespace spmd {
+namespace codegen::kernels {
+namespace {
+
+// A copy, for which the CPU has loops that no compiler beats.
+bool is_copy(const plan::Step& step) {
+  const plan::Elementwise& map = step.elementwise();
+  return step.has_elementwise() && map.inputs_size() == 1 && map.outputs_size() == 1 &&
+         map.program().instructions_size() == 0;
+}
+
+class UnitBuilder {
+ public:
+  UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements)
+      : plan_(plan), dialect_(dialect), fewest_elements_(fewest_elements) {}
+
+  std::string run() {
+    plan::KernelModule& module = *plan_.mutable_kernels();
+    module.Clear();
+    module.set_target(dialect_.target());
+    for (plan::Program& program : *plan_.mutable_programs()) visit(*program.mutable_body());
+    if (module.kernels_size() == 0) return {};
+    return dialect_.prelude() + kernels_ + kUnitEnd;
+  }
+
+ private:
+  void visit(plan::Sequence& sequence) {
+    for (plan::Step& step : *sequence.mutable_steps()) {
+      step.set_kernel(number_of(step));
+      for (plan::Sequence* inner : sequences_of(step)) visit(*inner);
+    }
+  }
+
+  // 1 + the number of the step's kernel; 0: none.
+  int number_of(const plan::Step& step) {
+    if (dialect_.target() == plan::KernelModule::HOST && is_copy(step)) return 0;
+    const auto is_local = [&](int buffer) {
+      return plan_.buffers(buffer).kind() == plan::Buffer::LOCAL;
+    };
+    const std::optional<Kernel> kernel = lower(step, is_local);
+    if (!kernel) return 0;
+    const int64_t elements = kernel->num_rows() * kernel->num_columns();
+    if (elements < fewest_elements_ && !step.has_fused()) return 0;
+    // Equal kernels are equal texts but for their names.
+    static constexpr const char* kNoName = "kernel_name";
+    std::string text;
+    plan::Kernel entry = dialect_.emit(*kernel, kNoName, text);
+    auto& kernels = *plan_.mutable_kernels()->mutable_kernels();
+    const auto [known, is_new] = numbers_.try_emplace(text, kernels.size() + 1);
+    if (is_new) {
+      entry.set_name(fmt::format("k{}_{}", kernels.size(), family(step)));
+      kernels_ += text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
+      *kernels.Add() = std::move(entry);
+    }
+    return known->second;
+  }
+
+  static std::string_view family(const plan::Step& step) {
+    return step.has_elementwise() ? "elementwise" : step.has_reduce() ? "reduce" : "fused";
+  }
+
+  plan::Plan& plan_;
+  const Dialect& dialect_;
+  int64_t fewest_elements_;
+  std::string kernels_;
+  std::unordered_map<std::string, int> numbers_;  // by text
+};
+
+}  // namespace
+
+const Dialect& dialect_of(plan::KernelModule::Target target) {
+  return target == plan::KernelModule::CUDA ? cuda_dialect() : cpp_dialect();
+}
+
+}  // namespace codegen::kernels
+
+std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target,
+                         int64_t fewest_elements) {
+  using namespace codegen::kernels;
+  return UnitBuilder(plan, dialect_of(target), fewest_elements).run();
+}
+
+namespace {
+
+void drop_step_kernels(plan::Sequence& sequence) {
+  for (plan::Step& step : *sequence.mutable_steps()) {
+    step.set_kernel(0);
+    for (plan::Sequence* inner : codegen::sequences_of(step)) drop_step_kernels(*inner);
+  }
+}
+
+}  // namespace
+
+void drop_kernels(plan::Plan& plan) {
+  plan.clear_kernels();
+  for (plan::Program& program : *plan.mutable_programs())
+    drop_step_kernels(*program.mutable_body());
+}
+
+namespace {
+
+using codegen::kernels::KernelCache;
+
+void give_up(plan::Plan& plan, const std::string& reason, std::string* note) {
+  drop_kernels(plan);
+  if (note != nullptr) *note = reason;
+}
+
+// Puts the code of `source` into the Plan: out of the cache, or compile(source, &error).
+// `identity`: of the compiler and its options.
+template <typename Compile>
+bool add_code(plan::Plan& plan, const std::string& source, const std::string& identity,
+              const std::string& cache_dir, std::string* note, const Compile& compile) {
+  const KernelCache cache(cache_dir);
+  const std::string key = KernelCache::key({source, identity});
+  std::optional<std::string> code = cache.find(key);
+  if (!code) {
+    std::string error;
+    code = compile(source, &error);
+    if (!code) {
+      give_up(plan, error, note);
+      return false;
+    }
+    cache.put(key, *code);
+  }
+  plan.mutable_kernels()->set_code(std::move(*code));
+  return true;
+}
+
+}  // namespace
+
+void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, std::string* note) {
+  using namespace codegen::kernels;
+  const std::string source = emit_kernels(plan, plan::KernelModule::HOST, options.fewest_elements);
+  if (source.empty()) return;
+  std::string error;
+  const std::optional<HostCompiler> compiler = HostCompiler::find(&error);
+  if (!compiler) return give_up(plan, error, note);
+  const auto compile = [&](const std::string& text, std::string* why) {
+    return compiler->compile(text, why);
+  };
+  if (add_code(plan, source, compiler->identity(), options.cache_dir, note, compile))
+    plan.mutable_kernels()->set_architecture(fmt::format("{}", fmt::join(cpu_features(), ",")));
+}
+
+void compile_cuda_kernels(plan::Plan& plan, const CudaKernelOptions& options, std::string* note) {
+  using namespace codegen::kernels;
+  const std::string source = emit_kernels(plan, plan::KernelModule::CUDA);
+  if (source.empty()) return;
+  std::string error;
+  const std::optional<Nvrtc> compiler = Nvrtc::find(&error);
+  if (!compiler) return give_up(plan, error, note);
+  const auto compile = [&](const std::string& text, std::string* why) {
+    return compiler->compile(text, options.architecture, why);
+  };
+  if (add_code(plan, source, compiler->identity(options.architecture), options.cache_dir, note,
+               compile))
+    plan.mutable_kernels()->set_architecture(options.architecture);
+}
+
+}  // namespace spmd

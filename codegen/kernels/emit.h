@@ -1,0 +1,31 @@
+// From loop IR to source text, in one of two dialects.
+#pragma once
+
+#include <string>
+
+#include "codegen/kernels/loop_ir.h"
+#include "runtime/plan/plan.pb.h"
+
+namespace spmd::codegen::kernels {
+
+// What the two languages do differently. A unit is prelude() and then kernels; it includes nothing.
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  virtual plan::KernelModule::Target target() const = 0;
+  // Types and scalar functions that kernels use.
+  virtual std::string prelude() const = 0;
+  // Appends a kernel to `source` as `name`; returns how it is launched.
+  virtual plan::Kernel emit(const Kernel& kernel, const std::string& name,
+                            std::string& source) const = 0;
+};
+
+// Kernels are `extern "C" void name(void* const* args)`. For g++ and clang++.
+const Dialect& cpp_dialect();
+// Kernels are `extern "C" __global__ void name(Args<n> args)`, Args<n> a struct of n pointers. For
+// NVRTC with `--std=c++17 --device-as-default-execution-space --fmad=false`; no headers are needed.
+// Launch with the stated blocks and threads, and no dynamic shared memory.
+const Dialect& cuda_dialect();
+const Dialect& dialect_of(plan::KernelModule::Target target);
+
+}  // namespace spmd::codegen::kernels

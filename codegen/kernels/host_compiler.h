@@ -1,0 +1,29 @@
+// The machine's C++ compiler, which makes shared objects of emitted units.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace spmd::codegen::kernels {
+
+class HostCompiler {
+ public:
+  // $CXX, or else the first of c++, g++ and clang++ that PATH has; `error` says why there is none.
+  static std::optional<HostCompiler> find(std::string* error);
+
+  // All that its output depends on beside the source: the program's path, size and time of change,
+  // flags, and this CPU's instruction sets.
+  const std::string& identity() const { return identity_; }
+
+  // The shared object; nullopt when the compiler fails, `error` then quotes what it says in one
+  // line.
+  std::optional<std::string> compile(const std::string& source, std::string* error) const;
+
+ private:
+  std::string path_;
+  std::vector<std::string> flags_;
+  std::string identity_;
+};
+
+}  // namespace spmd::codegen::kernels

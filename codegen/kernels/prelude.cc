@@ -1,0 +1,110 @@
+#include "codegen/kernels/prelude.h"
+
+namespace spmd::codegen::kernels {
+namespace {
+
+#include "codegen/kernels/scalar_text.inc"
+
+constexpr char kTypes[] = R"(namespace spmd_kernels {
+using int8_t = signed char;
+using int16_t = short;
+using int32_t = int;
+using int64_t = long long;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned;
+using uint64_t = unsigned long long;
+)";
+
+constexpr char kCppFunctions[] = R"(
+// Not inlined: a kernel calls it once a row, and it would be most of what is to be compiled.
+template <typename T, T (*kOp)(T, T)>
+__attribute__((noinline)) T combine_partials(T* partial, int count) {
+  for (int half = count / 2; half > 0; half /= 2)
+    for (int j = 0; j < half; ++j) partial[j] = kOp(partial[j], partial[j + half]);
+  return partial[0];
+}
+)";
+
+constexpr char kCudaTypes[] = R"(
+template <int kCount>
+struct Args {
+  void* p[kCount];
+};
+template <typename T, int kCount>
+struct alignas(sizeof(T) * kCount < 16 ? sizeof(T) * kCount : 16) Vec {
+  T v[kCount];
+};
+template <typename T>
+inline T from_lane(T value, int mask) {
+  if constexpr (sizeof(T) < 4) return static_cast<T>(__shfl_xor_sync(~0u, int(value), mask));
+  else return __shfl_xor_sync(~0u, value, mask);
+}
+)";
+
+// CUDA's math functions in the place of GCC's and of our polynomials, which are made for loops.
+constexpr char kCudaMath[] = R"(
+#define __builtin_memcpy memcpy
+#define __builtin_inf() __longlong_as_double(0x7ff0000000000000LL)
+#define __builtin_nan(text) __longlong_as_double(0x7ff8000000000000LL)
+#define __builtin_clzll __clzll
+#define __builtin_popcountll __popcll
+#define __builtin_fabsf ::fabsf
+#define __builtin_fabs ::fabs
+#define __builtin_fmodf ::fmodf
+#define __builtin_fmod ::fmod
+#define __builtin_sqrtf ::sqrtf
+#define __builtin_sqrt ::sqrt
+#define __builtin_ceilf ::ceilf
+#define __builtin_ceil ::ceil
+#define __builtin_floorf ::floorf
+#define __builtin_floor ::floor
+#define __builtin_rintf ::rintf
+#define __builtin_rint ::rint
+#define __builtin_roundf ::roundf
+#define __builtin_round ::round
+#define __builtin_exp ::exp
+#define __builtin_expm1 ::expm1
+#define __builtin_log ::log
+#define __builtin_log1p ::log1p
+#define __builtin_tanh ::tanh
+#define __builtin_erf ::erf
+#define __builtin_cbrt ::cbrt
+#define __builtin_tan ::tan
+#define __builtin_atan2 ::atan2
+#define __builtin_sin ::sin
+#define __builtin_cos ::cos
+#define __builtin_pow ::pow
+inline float fast_exp(float x) { return ::expf(x); }
+inline float fast_expm1(float x) { return ::expm1f(x); }
+inline float fast_log(float x) { return ::logf(x); }
+inline float fast_log1p(float x) { return ::log1pf(x); }
+inline float fast_logistic(float x) { return 1.0f / (1.0f + ::expf(-x)); }
+inline float fast_tanh(float x) { return ::tanhf(x); }
+inline float fast_erf(float x) { return ::erff(x); }
+constexpr float kTrigLimit = 0x1.fffffep127f;
+inline float fast_sine(float x, uint64_t quadrant) { return quadrant ? ::cosf(x) : ::sinf(x); }
+inline float fast_pow(float x, float y) { return ::powf(x, y); }
+)";
+
+}  // namespace
+
+std::string cpp_prelude() {
+  std::string text = kTypes;
+  text += "namespace {\n";
+  for (const char* part :
+       {kText_scalar_types, kText_float_odd, kText_scalar_math, kText_scalar_ops, kCppFunctions})
+    text += part;
+  return text + "}  // namespace\n";
+}
+
+std::string cuda_prelude() {
+  std::string text = kTypes;
+  text += "namespace {\n";
+  for (const char* part :
+       {kCudaTypes, kCudaMath, kText_scalar_types, kText_float_odd, kText_scalar_ops})
+    text += part;
+  return text + "}  // namespace\n";
+}
+
+}  // namespace spmd::codegen::kernels

@@ -1,0 +1,101 @@
+// Matrix products by cuBLASLt, loaded when the program runs.
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/device/cuda/gpu.h"
+
+namespace spmd::cuda {
+
+#define SPMD_CUBLASLT_FUNCTIONS(X)                                                     \
+  X(Create)                                                                            \
+  X(Destroy)                                                                           \
+  X(GetVersion)                                                                        \
+  X(MatmulDescCreate)                                                                  \
+  X(MatmulDescDestroy)                                                                 \
+  X(MatmulDescSetAttribute) X(MatrixLayoutCreate) X(MatrixLayoutDestroy)               \
+      X(MatrixLayoutSetAttribute) X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) \
+          X(MatmulPreferenceSetAttribute) X(MatmulAlgoGetHeuristic) X(MatmulAlgoCheck) X(Matmul)
+
+class Blas {
+ public:
+  // Throws UserError when the library is missing or of another major version than the headers.
+  explicit Blas(const Gpu& gpu);
+  ~Blas();
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+
+  cublasLtHandle_t handle() const { return handle_; }
+  // 130100: 13.1.0
+  size_t version() const { return GetVersion(); }
+  const Gpu& gpu() const { return gpu_; }
+
+#define SPMD_CUBLASLT_MEMBER(name) decltype(&::cublasLt##name) name = nullptr;
+  SPMD_CUBLASLT_FUNCTIONS(SPMD_CUBLASLT_MEMBER)
+#undef SPMD_CUBLASLT_MEMBER
+
+ private:
+  const Gpu& gpu_;
+  cublasLtHandle_t handle_ = nullptr;
+};
+
+// D = op(A) op(B), column-major as cuBLAS has it: D is m x n, op(A) m x k, op(B) k x n; leading
+// dimensions and the strides between the matrices of a batch in elements.
+struct MatmulProblem {
+  cudaDataType_t operands = CUDA_R_32F, result = CUDA_R_32F;
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  int64_t lda = 0, ldb = 0, ldd = 0;
+  int64_t batch = 1, stride_a = 0, stride_b = 0, stride_d = 0;
+  // Bytes that divide the addresses, at most 256.
+  uint32_t align_a = 256, align_b = 256, align_d = 256;
+
+  bool operator==(const MatmulProblem&) const = default;
+};
+
+// How a problem is computed: chosen once, by timing.
+struct MatmulChoice {
+  cublasLtMatmulAlgo_t algorithm{};
+  int64_t workspace_bytes = 0;
+  int candidates = 0;                // that were timed
+  double first_us = 0, best_us = 0;  // the heuristic's first choice, and the one taken
+};
+
+class Matmul {
+ public:
+  // Throws UserError (with `op`) when the library cannot compute it.
+  Matmul(const Blas& blas, const MatmulProblem& problem, const std::string& op);
+  ~Matmul();
+  Matmul(const Matmul&) = delete;
+  Matmul& operator=(const Matmul&) = delete;
+
+  // Times the candidates on memory of its own, or takes what this process has found before.
+  MatmulChoice choose() const;
+  void use(const MatmulChoice& choice) { choice_ = choice; }
+  int64_t workspace_bytes() const { return choice_.workspace_bytes; }
+
+  void run(const std::byte* a, const std::byte* b, std::byte* d, std::byte* workspace) const;
+
+ private:
+  std::vector<cublasLtMatmulHeuristicResult_t> candidates() const;
+  MatmulChoice time(const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) const;
+  cublasStatus_t launch(const cublasLtMatmulAlgo_t& algorithm, const std::byte* a,
+                        const std::byte* b, std::byte* d, std::byte* workspace,
+                        int64_t workspace_bytes) const;
+
+  const Blas& blas_;
+  MatmulProblem problem_;
+  std::string op_;
+  cublasLtMatmulDesc_t description_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
+  MatmulChoice choice_;
+};
+
+}  // namespace spmd::cuda

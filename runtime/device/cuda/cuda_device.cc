@@ -1,0 +1,184 @@
+#include "runtime/device/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "runtime/device/cpu/gemm.h"
+#include "runtime/device/cpu/kernel.h"
+#include "support/strings.h"
+
+namespace spmd::cuda {
+
+CudaDevice::CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator,
+                       bool has_nccl)
+    : gpu_(driver, ordinal), communicator_(communicator) {
+  if (has_nccl) nccl_ = std::make_unique<NcclGroups>(gpu_, communicator);
+  cpu::use_one_library_thread();
+  used_before_ = gpu_.total_memory() - gpu_.free_memory();
+  if (Trace::is_wanted()) trace_ = std::make_unique<Trace>(gpu_);
+}
+
+// What is queued still uses the memory.
+CudaDevice::~CudaDevice() { gpu_.driver().StreamSynchronize(gpu_.stream()); }
+
+std::string CudaDevice::description() const {
+  return fmt::format("{} (sm_{})", gpu_.name(), gpu_.architecture());
+}
+
+void CudaDevice::load(const plan::Plan& plan) {
+  plan_ = &plan;
+  staging_ = std::make_unique<Staging>(plan);
+  compiled_ = CompiledModule::load(gpu_, plan, &why_not_compiled_);
+}
+
+std::byte* CudaDevice::allocate(int64_t bytes) {
+  GpuMemory memory(gpu_, bytes);
+  allocated_ += bytes;
+  if (bytes > 0)
+    gpu_.check(
+        gpu_.driver().MemsetD8Async(memory.address(), 0, static_cast<size_t>(bytes), gpu_.stream()),
+        "clearing memory");
+  return memory_.emplace_back(std::move(memory)).data();
+}
+
+void CudaDevice::copy_in(std::byte* to, const void* from, int64_t bytes) {
+  if (bytes == 0) return;
+  // Of memory that is not pinned, the driver has a copy of its own when it returns.
+  gpu_.check(gpu_.driver().MemcpyHtoDAsync(address_of(to), from, static_cast<size_t>(bytes),
+                                           gpu_.stream()),
+             "copying to the GPU");
+}
+
+void CudaDevice::copy_out(void* to, const std::byte* from, int64_t bytes) {
+  if (bytes > 0)
+    gpu_.check(gpu_.driver().MemcpyDtoHAsync(to, address_of(from), static_cast<size_t>(bytes),
+                                             gpu_.stream()),
+               "copying from the GPU");
+  synchronize();
+}
+
+void CudaDevice::copy(std::byte* to, const std::byte* from, int64_t bytes) {
+  if (bytes == 0) return;
+  gpu_.check(gpu_.driver().MemcpyDtoDAsync(address_of(to), address_of(from),
+                                           static_cast<size_t>(bytes), gpu_.stream()),
+             "copying on the GPU");
+}
+
+const Blas& CudaDevice::blas() {
+  if (!blas_) blas_ = std::make_unique<Blas>(gpu_);
+  return *blas_;
+}
+
+Library& CudaDevice::library() {
+  if (!library_) library_ = std::make_unique<Library>(gpu_);
+  return *library_;
+}
+
+bool CudaDevice::connects(const TransportNeeds& needs) const {
+  return nccl_ != nullptr && nccl_type(needs).has_value();
+}
+
+std::unique_ptr<Transport> CudaDevice::connect(comm::Group& group, const TransportNeeds& needs,
+                                               const std::string& op) {
+  return nccl_->connect(group, needs, op);
+}
+
+// Ranks that run other programs have other products, so each chooses for itself.
+void CudaDevice::settle(LoadContext& context) {
+  if (nccl_) nccl_->open();
+  static_assert(std::is_trivially_copyable_v<MatmulChoice>);
+  const bool alike = plan_->program_of_rank_size() == 0;
+  std::vector<MatmulChoice> choices(products_.size());
+  if (!alike || communicator_.rank() == 0)
+    std::transform(products_.begin(), products_.end(), choices.begin(),
+                   [](const Product& product) { return product.matmul->choose(); });
+  const size_t size = choices.size() * sizeof(MatmulChoice);
+  if (alike && communicator_.size() > 1) {
+    std::string bytes(reinterpret_cast<const char*>(choices.data()), size);
+    communicator_.broadcast(bytes, 0, "the algorithms of matrix products");
+    SPMD_CHECK(bytes.size() == size, "ranks have other products");
+    if (size > 0) std::memcpy(choices.data(), bytes.data(), size);
+  }
+  for (size_t i = 0; i < products_.size(); ++i) {
+    products_[i].matmul->use(choices[i]);
+    context.need_workspace(products_[i].before + choices[i].workspace_bytes);
+  }
+}
+
+KernelPtr CudaDevice::make_kernel(const plan::Step& step, LoadContext& context) {
+  context.op = step.op();
+  if (KernelPtr kernel = make_gpu_kernel(step, context)) {
+    ++gpu_steps_;
+    return traced(step, false, std::move(kernel));
+  }
+  host_steps_.push_back(fmt::format("{}: {}", plan::kind_name(step), step.op()));
+  LoadContext host;
+  KernelPtr kernel = cpu::make_kernel(step, host);
+  return from_host(step, std::move(kernel), host.workspace_bytes, context);
+}
+
+KernelPtr CudaDevice::from_host(const plan::Step& step, KernelPtr kernel, int64_t workspace_bytes,
+                                LoadContext&) {
+  staging_->need_workspace(workspace_bytes);
+  return traced(step, true, make_host_step(gpu_, *staging_, step, std::move(kernel)));
+}
+
+KernelPtr CudaDevice::traced(const plan::Step& step, bool on_host, KernelPtr kernel) {
+  return trace_ ? trace_->wrap(step, on_host, std::move(kernel)) : std::move(kernel);
+}
+
+KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& context) {
+  if (compiled_ && step.kernel() != 0) return compiled_->make(step);
+  switch (step.kind_case()) {
+    case plan::Step::kElementwise:
+      return make_elementwise(step.elementwise(), *this);
+    case plan::Step::kDot:
+      return make_dot(step.dot(), *this, context);
+    case plan::Step::kConvolution:
+      return make_convolution(step.convolution(), *this);
+    case plan::Step::kDynamicSlice:
+      return make_dynamic_slice(step.dynamic_slice(), *this);
+    case plan::Step::kDynamicUpdateSlice:
+      return make_dynamic_update_slice(step.dynamic_update_slice(), *this);
+    case plan::Step::kGather:
+      return make_gather(step.gather(), *this);
+    case plan::Step::kScatter:
+      return make_scatter(step.scatter(), *this, context);
+    case plan::Step::kReduceWindow:
+      return make_reduce_window(step.reduce_window(), *this);
+    case plan::Step::kSelectAndScatter:
+      return make_select_and_scatter(step.select_and_scatter(), *this);
+    case plan::Step::kRngBitGenerator:
+      return make_rng_bit_generator(step.rng_bit_generator(), *this);
+    default:
+      return nullptr;
+  }
+}
+
+std::vector<std::string> CudaDevice::notes() const {
+  const auto text = [](int64_t bytes) { return human_bytes(static_cast<double>(bytes)); };
+  const int64_t used = gpu_.total_memory() - gpu_.free_memory() - used_before_;
+  std::vector<std::string> notes = {fmt::format(
+      "on {}: {} for the plan's buffers and workspace, {} with what libraries and kernels take",
+      description(), text(allocated_), text(used))};
+  if (!why_not_compiled_.empty())
+    notes.push_back("the plan runs without its compiled kernels: " + why_not_compiled_);
+  if (host_steps_.empty()) return notes;
+  std::map<std::string, int> kinds;
+  for (const std::string& step : host_steps_) ++kinds[step.substr(0, step.find(':'))];
+  std::string by_kind;
+  for (const auto& [kind, count] : kinds)
+    by_kind += fmt::format("{}{} {}", by_kind.empty() ? "" : ", ", count, kind);
+  constexpr size_t kShown = 4;
+  std::string examples;
+  for (size_t i = 0; i < std::min(kShown, host_steps_.size()); ++i)
+    examples += (i > 0 ? "; " : "") + host_steps_[i];
+  if (host_steps_.size() > kShown) examples += "; ...";
+  notes.push_back(
+      fmt::format("{} of {} steps run on the host, which is slow ({}): {}", host_steps_.size(),
+                  static_cast<int64_t>(host_steps_.size()) + gpu_steps_, by_kind, examples));
+  return notes;
+}
+
+}  // namespace spmd::cuda

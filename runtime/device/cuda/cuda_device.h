@@ -1,0 +1,102 @@
+// One GPU, driven by one rank.
+//
+// Whatever a step needs is queued on one stream, in the Plan's order; the host waits where it needs
+// a value (copy_out), where the CPU does a step, and in synchronize().
+#pragma once
+
+#include <memory>
+
+#include "collectives/comm/communicator.h"
+#include "runtime/device/cuda/blas.h"
+#include "runtime/device/cuda/compiled.h"
+#include "runtime/device/cuda/gpu.h"
+#include "runtime/device/cuda/library.h"
+#include "runtime/device/cuda/nccl.h"
+#include "runtime/device/cuda/staging.h"
+#include "runtime/device/cuda/trace.h"
+#include "runtime/device/device.h"
+
+namespace spmd::cuda {
+
+class CudaDevice : public Device {
+ public:
+  // `communicator`, which outlives the device: choices that ranks have to agree on are rank 0's.
+  // `has_nccl`: every rank has a GPU of its own, and NCCL connects them. Throws UserError when the
+  // GPU cannot be used, or NCCL is wanted and missing.
+  CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator,
+             bool has_nccl = false);
+  ~CudaDevice() override;
+
+  std::string description() const override;
+  bool shares_host_memory() const override { return false; }
+  int64_t free_memory() const override { return gpu_.free_memory(); }
+  void load(const plan::Plan& plan) override;
+
+  std::byte* allocate(int64_t bytes) override;
+  void copy_in(std::byte* to, const void* from, int64_t bytes) override;
+  void copy_out(void* to, const std::byte* from, int64_t bytes) override;
+  void copy(std::byte* to, const std::byte* from, int64_t bytes) override;
+  void synchronize() override { gpu_.synchronize(); }
+
+  KernelPtr make_kernel(const plan::Step& step, LoadContext& context) override;
+  KernelPtr from_host(const plan::Step& step, KernelPtr kernel, int64_t workspace_bytes,
+                      LoadContext& context) override;
+  bool connects(const TransportNeeds& needs) const override;
+  std::unique_ptr<Transport> connect(comm::Group& group, const TransportNeeds& needs,
+                                     const std::string& op) override;
+  void settle(LoadContext& context) override;
+  std::vector<std::string> notes() const override;
+
+  // For kernels while they are made.
+  const Gpu& gpu() const { return gpu_; }
+  const plan::Plan& plan() const { return *plan_; }
+  const Blas& blas();
+  Library& library();
+  // A product whose algorithm settle() chooses: timed on rank 0, the same on all ranks. Its
+  // workspace lies behind `before` bytes that its kernel uses itself. It lives as long as its
+  // kernel.
+  void add_product(Matmul& product, int64_t before) { products_.push_back({&product, before}); }
+
+ private:
+  KernelPtr make_gpu_kernel(const plan::Step& step, LoadContext& context);
+  KernelPtr traced(const plan::Step& step, bool on_host, KernelPtr kernel);
+
+  Gpu gpu_;
+  comm::Communicator& communicator_;
+  const plan::Plan* plan_ = nullptr;
+  std::unique_ptr<NcclGroups> nccl_;  // null: collectives go through the host
+  std::unique_ptr<Blas> blas_;
+  std::unique_ptr<Library> library_;
+  std::unique_ptr<CompiledModule> compiled_;
+  std::string why_not_compiled_;
+  std::unique_ptr<Staging> staging_;
+  std::vector<GpuMemory> memory_;
+  int64_t allocated_ = 0;    // bytes of memory_
+  int64_t used_before_ = 0;  // of the GPU's memory, by whomever, when this device was made
+  struct Product {
+    Matmul* matmul;
+    int64_t before;
+  };
+  std::vector<Product> products_;
+  std::vector<std::string> host_steps_;  // "sort (model.py:12)", of steps that the CPU does
+  int64_t gpu_steps_ = 0;
+  std::unique_ptr<Trace> trace_;  // null: steps are not waited for
+};
+
+// By op family; null when the GPU has no kernel for the step.
+KernelPtr make_elementwise(const plan::Elementwise& step, CudaDevice& device);
+KernelPtr make_dot(const plan::Dot& step, CudaDevice& device, LoadContext& context);
+KernelPtr make_convolution(const plan::Convolution& step, CudaDevice& device);
+KernelPtr make_dynamic_slice(const plan::DynamicSlice& step, CudaDevice& device);
+KernelPtr make_dynamic_update_slice(const plan::DynamicUpdateSlice& step, CudaDevice& device);
+KernelPtr make_gather(const plan::Gather& step, CudaDevice& device);
+KernelPtr make_scatter(const plan::Scatter& step, CudaDevice& device, LoadContext& context);
+KernelPtr make_reduce_window(const plan::ReduceWindow& step, CudaDevice& device);
+KernelPtr make_select_and_scatter(const plan::SelectAndScatter& step, CudaDevice& device);
+KernelPtr make_rng_bit_generator(const plan::RngBitGenerator& step, CudaDevice& device);
+
+// A copy between views of one shape and type.
+KernelPtr make_copy(CudaDevice& device, const std::vector<int64_t>& shape, const BoundView& in,
+                    const BoundView& out);
+
+}  // namespace spmd::cuda

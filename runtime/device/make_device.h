@@ -1,0 +1,34 @@
+// The device that a rank runs on, as the user asks for it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "collectives/comm/communicator.h"
+#include "runtime/device/device.h"
+
+namespace spmd {
+
+enum class DeviceChoice : uint8_t { kAuto, kCpu, kCuda };  // kAuto: a GPU when every rank has one
+
+// What a rank will run on.
+struct DevicePlace {
+  bool cuda = false;
+  int ordinal = 0;           // of the GPU. Ranks of one host share its GPUs, in turn
+  std::string architecture;  // "sm_90" of a GPU
+  bool shared = false;       // some ranks share a GPU, so that NCCL cannot connect them
+  // Why there is no such device; empty when there is one.
+  std::string fact, remedy;
+};
+
+// All ranks call this together, and find devices of the same kind.
+DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator);
+
+// Throws UserError when there is no such device.
+void require_device(const DevicePlace& place);
+
+// `communicator` outlives the device. Throws UserError when there is none, or when it is too old.
+std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator& communicator);
+
+}  // namespace spmd

@@ -1,0 +1,181 @@
+// Reductions fused with their surroundings: what becomes one kernel, that nothing between its parts
+// takes memory, and that it still means the same, in both dialects and without a compiler.
+#include "codegen/fuse_rows.h"
+
+#include "codegen/kernels/compile_kernels.h"
+#include "tests/codegen/compiled_cases.h"
+#include "tests/codegen/plan_testing.h"
+
+namespace spmd::testing {
+namespace {
+
+struct Fused {
+  plan::Plan plan;
+  std::vector<codegen::FusionNote> notes;
+};
+
+Fused fused_plan(const Module& module) {
+  Fused result;
+  EmitInfo info = unsharded_info(module);
+  info.fuse_rows = codegen::FuseRowsOptions{};
+  info.fusions = &result.notes;
+  result.plan = emit_plan(module, info);
+  plan::verify_plan(result.plan);
+  return result;
+}
+
+// Steps of each kind after fusion; checks that they mean the same.
+std::map<std::string, int> check(const Module& module, double tolerance = 2e-6) {
+  const Fused fused = fused_plan(module);
+  std::mt19937 random(7);
+  const std::vector<Literal> arguments = random_arguments(module, random);
+  const std::vector<Literal> wanted = evaluate(module, arguments);
+  const std::vector<Literal> found = run_plan(module, fused.plan, {arguments})[0];
+  for (size_t i = 0; i < wanted.size(); ++i)
+    expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i) + " of the loops");
+  for (const auto dialect : {CompiledCases::Dialect::kCpp, CompiledCases::Dialect::kCuda}) {
+    CompiledCases compiled(dialect, 1);
+    compiled.add(module, fused.plan, arguments, wanted, tolerance);
+  }
+  return kinds(fused.plan);
+}
+
+using Kinds = std::map<std::string, int>;
+
+constexpr const char* kReduce =
+    "    %{r} = stablehlo.reduce(%{x} init: %{i}) applies stablehlo.{op} across dimensions = [{d}] "
+    ": "
+    "({t}, tensor<f32>) -> {u}\n";
+
+std::string reduce(std::string r, std::string x, std::string i, std::string op, std::string d,
+                   std::string t, std::string u) {
+  std::string text = kReduce;
+  const auto put = [&](const std::string& key, const std::string& value) {
+    for (size_t at; (at = text.find(key)) != std::string::npos;)
+      text.replace(at, key.size(), value);
+  };
+  put("{r}", r), put("{x}", x), put("{i}", i), put("{op}", op), put("{d}", d), put("{t}", t),
+      put("{u}", u);
+  return text;
+}
+
+std::string rows_to(std::string r, std::string x, std::string u, std::string t) {
+  return "    %" + r + " = stablehlo.broadcast_in_dim %" + x + ", dims = [0] : (" + u + ") -> " +
+         t + "\n";
+}
+
+constexpr const char* kMatrix = "tensor<6x40xf32>";
+constexpr const char* kRow = "tensor<6xf32>";
+constexpr const char* kConstants =
+    "    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n";
+
+TEST(FuseRows, Softmax) {
+  const Module module = module_of(
+      "(%x: tensor<6x40xf32>) -> tensor<6x40xf32>",
+      std::string(kConstants) + reduce("m", "x", "low", "maximum", "1", kMatrix, kRow) +
+          rows_to("mb", "m", kRow, kMatrix) +
+          "    %c = stablehlo.subtract %x, %mb : tensor<6x40xf32>\n"
+          "    %e = stablehlo.exponential %c : tensor<6x40xf32>\n" +
+          reduce("s", "e", "zero", "add", "1", kMatrix, kRow) + rows_to("sb", "s", kRow, kMatrix) +
+          "    %r = stablehlo.divide %e, %sb : tensor<6x40xf32>\n"
+          "    return %r : tensor<6x40xf32>");
+  EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
+  const Fused fused = fused_plan(module);
+  EXPECT_EQ(fused.plan.arena_bytes(), 0);
+  ASSERT_EQ(fused.notes.size(), 1u);
+  EXPECT_EQ(fused.notes[0].reductions, 2);
+  EXPECT_EQ(fused.notes[0].elementwise, 2);
+  // m and s: written once and read once; e: written once, read twice; x: read once more.
+  EXPECT_EQ(fused.notes[0].bytes_saved, 2 * 2 * 6 * 4 + 4 * 6 * 40 * 4);
+}
+
+TEST(FuseRows, LayerNormOfThreeDimensions) {
+  const std::string t = "tensor<2x3x40xf32>", u = "tensor<2x3xf32>";
+  const auto back = [&](const std::string& r, const std::string& x) {
+    return "    %" + r + " = stablehlo.broadcast_in_dim %" + x + ", dims = [0, 1] : (" + u +
+           ") -> " + t + "\n";
+  };
+  const Module module =
+      module_of("(%x: tensor<2x3x40xf32>, %g: tensor<40xf32>) -> tensor<2x3x40xf32>",
+                std::string(kConstants) +
+                    std::string("    %n = stablehlo.constant dense<40.0> : tensor<2x3xf32>\n"
+                                "    %eps = stablehlo.constant dense<1.0e-5> : tensor<2x3xf32>\n") +
+                    reduce("s", "x", "zero", "add", "2", t, u) +
+                    "    %mean = stablehlo.divide %s, %n : tensor<2x3xf32>\n" + back("mb", "mean") +
+                    "    %c = stablehlo.subtract %x, %mb : tensor<2x3x40xf32>\n"
+                    "    %q = stablehlo.multiply %c, %c : tensor<2x3x40xf32>\n" +
+                    reduce("v", "q", "zero", "add", "2", t, u) +
+                    "    %var = stablehlo.divide %v, %n : tensor<2x3xf32>\n"
+                    "    %ve = stablehlo.add %var, %eps : tensor<2x3xf32>\n"
+                    "    %i = stablehlo.rsqrt %ve : tensor<2x3xf32>\n" +
+                    back("ib", "i") +
+                    "    %y = stablehlo.multiply %c, %ib : tensor<2x3x40xf32>\n"
+                    "    %gb = stablehlo.broadcast_in_dim %g, dims = [2] : (tensor<40xf32>) -> "
+                    "tensor<2x3x40xf32>\n"
+                    "    %r = stablehlo.multiply %y, %gb : tensor<2x3x40xf32>\n"
+                    "    return %r : tensor<2x3x40xf32>");
+  EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
+}
+
+// A bias gradient: the column sums of what also goes on.
+TEST(FuseRows, ColumnSumsWithTheirProducer) {
+  const Module module = module_of(
+      "(%x: tensor<16x40xf32>, %y: tensor<16x40xf32>) -> (tensor<16x40xf32>, tensor<40xf32>)",
+      std::string(kConstants) +
+          std::string("    %t = stablehlo.multiply %x, %y : tensor<16x40xf32>\n"
+                      "    %p = stablehlo.add %t, %y : tensor<16x40xf32>\n") +
+          reduce("s", "p", "zero", "add", "0", "tensor<16x40xf32>", "tensor<40xf32>") +
+          "    return %p, %s : tensor<16x40xf32>, tensor<40xf32>");
+  EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
+}
+
+// Two reductions of the same rows, in one pass.
+TEST(FuseRows, Siblings) {
+  const Module module =
+      module_of("(%x: tensor<6x40xf32>) -> (tensor<6xf32>, tensor<6xf32>)",
+                std::string(kConstants) + reduce("s", "x", "zero", "add", "1", kMatrix, kRow) +
+                    reduce("m", "x", "low", "maximum", "1", kMatrix, kRow) +
+                    "    return %s, %m : tensor<6xf32>, tensor<6xf32>");
+  EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
+}
+
+// One reduction is along rows, the other along columns: nothing that both could be.
+TEST(FuseRows, DifferentRowsStayApart) {
+  const Module module =
+      module_of("(%x: tensor<6x40xf32>) -> (tensor<6xf32>, tensor<40xf32>)",
+                std::string(kConstants) + reduce("s", "x", "zero", "add", "1", kMatrix, kRow) +
+                    reduce("m", "x", "low", "maximum", "0", kMatrix, "tensor<40xf32>") +
+                    "    return %s, %m : tensor<6xf32>, tensor<40xf32>");
+  EXPECT_EQ(check(module), (Kinds{{"reduce", 2}}));
+}
+
+// The product needs the sums in memory and is needed by what follows: no way around it.
+TEST(FuseRows, NotAcrossWhatDependsOnIt) {
+  const Module module = module_of(
+      "(%x: tensor<6x40xf32>, %w: tensor<6x6xf32>) -> tensor<6x40xf32>",
+      std::string(kConstants) + reduce("s", "x", "zero", "add", "1", kMatrix, kRow) +
+          "    %d = stablehlo.dot_general %w, %s, contracting_dims = [1] x [0] : (tensor<6x6xf32>, "
+          "tensor<6xf32>) -> tensor<6xf32>\n" +
+          rows_to("sb", "s", kRow, kMatrix) + rows_to("db", "d", kRow, kMatrix) +
+          "    %a = stablehlo.add %x, %sb : tensor<6x40xf32>\n"
+          "    %r = stablehlo.multiply %a, %db : tensor<6x40xf32>\n"
+          "    return %r : tensor<6x40xf32>");
+  EXPECT_EQ(check(module), (Kinds{{"dot", 1}, {"elementwise", 1}, {"reduce", 1}}));
+}
+
+// Sums of 16-bit floats are kept in float32 between producer and reduction's end.
+TEST(FuseRows, SumOfSquaresOfHalves) {
+  const std::string t = "tensor<6x40xbf16>", u = "tensor<6xbf16>";
+  const Module module = module_of(
+      "(%x: tensor<6x40xbf16>) -> tensor<6xbf16>",
+      "    %zero = stablehlo.constant dense<0.0> : tensor<bf16>\n"
+      "    %q = stablehlo.multiply %x, %x : tensor<6x40xbf16>\n"
+      "    %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1] : "
+      "(tensor<6x40xbf16>, tensor<bf16>) -> tensor<6xbf16>\n"
+      "    return %s : tensor<6xbf16>");
+  EXPECT_EQ(check(module, 0.01), (Kinds{{"fused", 1}}));
+}
+
+}  // namespace
+}  // namespace spmd::testing

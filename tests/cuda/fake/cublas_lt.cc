@@ -1,0 +1,196 @@
+// A stand-in for cuBLASLt: products by plain loops, queued on the stand-in driver's streams. Each
+// layout, type and alignment that the library would refuse is refused.
+#include <cublasLt.h>
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstring>
+#include <functional>
+
+extern "C" void spmd_fake_enqueue(CUstream stream, std::function<void()> work);
+
+namespace {
+
+struct Layout {
+  cudaDataType_t type = CUDA_R_32F;
+  uint64_t rows = 0, columns = 0;
+  int64_t ld = 0, stride = 0;
+  int32_t batch = 1;
+
+  int64_t bytes() const { return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2; }
+  double at(const void* data, int64_t b, int64_t row, int64_t column) const {
+    const int64_t i = b * stride + column * ld + row;
+    switch (type) {
+      case CUDA_R_64F:
+        return static_cast<const double*>(data)[i];
+      case CUDA_R_32F:
+        return static_cast<double>(static_cast<const float*>(data)[i]);
+      case CUDA_R_16F:
+        return static_cast<double>(__half2float(static_cast<const __half*>(data)[i]));
+      default:
+        return static_cast<double>(__bfloat162float(static_cast<const __nv_bfloat16*>(data)[i]));
+    }
+  }
+  void put(void* data, int64_t b, int64_t row, int64_t column, double value) const {
+    const int64_t i = b * stride + column * ld + row;
+    switch (type) {
+      case CUDA_R_64F:
+        static_cast<double*>(data)[i] = value;
+        return;
+      case CUDA_R_32F:
+        static_cast<float*>(data)[i] = static_cast<float>(value);
+        return;
+      case CUDA_R_16F:
+        static_cast<__half*>(data)[i] = __float2half_rn(static_cast<float>(value));
+        return;
+      default:
+        static_cast<__nv_bfloat16*>(data)[i] = __float2bfloat16_rn(static_cast<float>(value));
+    }
+  }
+};
+
+struct Description {
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+  int32_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
+};
+
+template <typename T>
+void set(T& field, const void* value) {
+  std::memcpy(&field, value, sizeof field);
+}
+
+const Layout& layout(cublasLtMatrixLayout_t matrix) {
+  return *reinterpret_cast<const Layout*>(matrix);
+}
+
+bool is_valid(const Layout& a) {
+  return a.ld >= static_cast<int64_t>(a.rows) && a.rows > 0 && a.columns > 0 && a.batch > 0;
+}
+
+// Whether the library multiplies such types.
+bool has_types(const Description& d, const Layout& a, const Layout& b, const Layout& out) {
+  if (a.type != b.type) return false;
+  if (d.compute == CUBLAS_COMPUTE_64F) return a.type == CUDA_R_64F && out.type == CUDA_R_64F;
+  if (a.type == CUDA_R_64F) return false;
+  return out.type == a.type || (a.type != CUDA_R_32F && out.type == CUDA_R_32F);
+}
+
+void multiply(const Description& d, const Layout& la, const Layout& lb, const Layout& ld,
+              const void* a, const void* b, void* out) {
+  const bool ta = d.transpose_a == CUBLAS_OP_T, tb = d.transpose_b == CUBLAS_OP_T;
+  const auto k = static_cast<int64_t>(ta ? la.rows : la.columns);
+  for (int64_t batch = 0; batch < ld.batch; ++batch)
+    for (int64_t n = 0; n < static_cast<int64_t>(ld.columns); ++n)
+      for (int64_t m = 0; m < static_cast<int64_t>(ld.rows); ++m) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; ++i)
+          sum += la.at(a, batch, ta ? i : m, ta ? m : i) * lb.at(b, batch, tb ? n : i, tb ? i : n);
+        ld.put(out, batch, m, n, sum);
+      }
+}
+
+}  // namespace
+
+extern "C" {
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = reinterpret_cast<cublasLtHandle_t>(1);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
+size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* result, cublasComputeType_t compute,
+                                        cudaDataType_t) {
+  auto* description = new Description;
+  description->compute = compute;
+  *result = reinterpret_cast<cublasLtMatmulDesc_t>(description);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
+  delete reinterpret_cast<Description*>(description);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
+                                              cublasLtMatmulDescAttributes_t which,
+                                              const void* value, size_t) {
+  auto* d = reinterpret_cast<Description*>(description);
+  if (which == CUBLASLT_MATMUL_DESC_TRANSA) set(d->transpose_a, value);
+  if (which == CUBLASLT_MATMUL_DESC_TRANSB) set(d->transpose_b, value);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* result, cudaDataType type,
+                                          uint64_t rows, uint64_t columns, int64_t ld) {
+  auto* matrix = new Layout;
+  matrix->type = type;
+  matrix->rows = rows;
+  matrix->columns = columns;
+  matrix->ld = ld;
+  *result = reinterpret_cast<cublasLtMatrixLayout_t>(matrix);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t matrix) {
+  delete reinterpret_cast<Layout*>(matrix);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t matrix,
+                                                cublasLtMatrixLayoutAttribute_t which,
+                                                const void* value, size_t) {
+  auto* m = reinterpret_cast<Layout*>(matrix);
+  if (which == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) set(m->batch, value);
+  if (which == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET) set(m->stride, value);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(1);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulHeuristicResult_t* results,
+                                              int* found) {
+  const Layout &la = layout(a), &lb = layout(b), &ld = layout(d);
+  const auto& desc = *reinterpret_cast<const Description*>(description);
+  *found = 0;
+  if (!is_valid(la) || !is_valid(lb) || !is_valid(ld) || !has_types(desc, la, lb, ld))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  results[0] = {};
+  results[0].workspaceSize = 512;
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                       const cublasLtMatmulAlgo_t*,
+                                       cublasLtMatmulHeuristicResult_t*) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void*,
+                              const void* a, cublasLtMatrixLayout_t la, const void* b,
+                              cublasLtMatrixLayout_t lb, const void*, const void*,
+                              cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t ld,
+                              const cublasLtMatmulAlgo_t*, void* workspace, size_t bytes,
+                              cudaStream_t stream) {
+  const Layout x = layout(la), y = layout(lb), z = layout(ld);
+  const Description description_copy = *reinterpret_cast<const Description*>(description);
+  if (bytes < 512 || workspace == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+  spmd_fake_enqueue(reinterpret_cast<CUstream>(stream), [=] {
+    std::memset(workspace, 0x5a, bytes);  // it is the library's
+    multiply(description_copy, x, y, z, a, b, d);
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,231 @@
+// A stand-in for the NVIDIA driver: one GPU of sm_90 whose memory is the host's and whose kernels
+// are those of kernels.h. Streams are lazy: work is done when somebody waits for it, so a wait that
+// is missing shows as a wrong value.
+#include <cuda.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "tests/cuda/fake/kernels.h"
+
+namespace {
+
+using Work = std::function<void()>;
+
+// SPMD_FAKE_GPU_MEMORY: its bytes; 1 GiB without it.
+size_t total_memory() {
+  const char* text = std::getenv("SPMD_FAKE_GPU_MEMORY");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : size_t{1} << 30;
+}
+
+struct State {
+  std::recursive_mutex mutex;  // ranks that are threads share the GPU
+  std::map<CUdeviceptr, size_t> memory;
+  size_t used = 0;
+  std::map<CUstream, std::deque<Work>> streams;
+  int next_handle = 1;
+};
+
+State& state() {
+  static State* const result = new State;  // never destroyed: threads may outlive main()
+  return *result;
+}
+
+void finish(CUstream stream) {
+  auto& queue = state().streams[stream];
+  while (!queue.empty()) {
+    const Work work = std::move(queue.front());
+    queue.pop_front();
+    work();
+  }
+}
+
+CUresult enqueue(CUstream stream, Work work) {
+  const std::lock_guard lock(state().mutex);
+  state().streams[stream].push_back(std::move(work));
+  return CUDA_SUCCESS;
+}
+
+// Whether [address, address + bytes) lies in one allocation.
+bool is_allocated(CUdeviceptr address, size_t bytes) {
+  auto place = state().memory.upper_bound(address);
+  if (place == state().memory.begin()) return false;
+  --place;
+  return address + bytes <= place->first + place->second;
+}
+
+template <typename Handle>
+Handle new_handle() {
+  return reinterpret_cast<Handle>(static_cast<uintptr_t>(state().next_handle++));
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) {
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  *text = error == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : "invalid value";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  std::strncpy(name, "Stand-in", static_cast<size_t>(size));
+  return CUDA_SUCCESS;
+}
+// SPMD_FAKE_GPU_ARCHITECTURE: 90 without it.
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+  const char* text = std::getenv("SPMD_FAKE_GPU_ARCHITECTURE");
+  const int architecture = text != nullptr ? std::atoi(text) : 90;
+  *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? architecture / 10
+           : which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? architecture % 10
+                                                                   : 4;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  *context = reinterpret_cast<CUcontext>(1);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+
+CUresult cuMemGetInfo(size_t* free, size_t* total) {
+  const std::lock_guard lock(state().mutex);
+  *total = total_memory();
+  *free = *total - std::min(*total, state().used);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
+  const std::lock_guard lock(state().mutex);
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (state().used + bytes > total_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  void* data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(data, 0xa5, bytes);
+  *address = reinterpret_cast<CUdeviceptr>(data);
+  state().memory[*address] = bytes;
+  state().used += bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr address) {
+  const std::lock_guard lock(state().mutex);
+  const auto place = state().memory.find(address);
+  if (place == state().memory.end()) return CUDA_ERROR_INVALID_VALUE;
+  for (auto& [stream, queue] : state().streams) finish(stream);
+  state().used -= place->second;
+  std::free(reinterpret_cast<void*>(address));
+  state().memory.erase(place);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+  if (!is_allocated(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  return enqueue(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  if (!is_allocated(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  const std::string copy(static_cast<const char*>(from), bytes);
+  return enqueue(stream,
+                 [=] { std::memcpy(reinterpret_cast<void*>(to), copy.data(), copy.size()); });
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  if (!is_allocated(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  return enqueue(stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  if (!is_allocated(from, bytes) || !is_allocated(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  return enqueue(stream, [=] {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+  });
+}
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  return enqueue(stream, [c = *copy] {
+    for (size_t row = 0; row < c.Height; ++row)
+      std::memcpy(reinterpret_cast<char*>(c.dstDevice) + row * c.dstPitch,
+                  reinterpret_cast<const char*>(c.srcDevice) + row * c.srcPitch, c.WidthInBytes);
+  });
+}
+CUresult cuMemHostAlloc(void** data, size_t bytes, unsigned) {
+  *data = std::malloc(bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* data) {
+  std::free(data);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  const std::lock_guard lock(state().mutex);
+  *stream = new_handle<CUstream>();
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  const std::lock_guard lock(state().mutex);
+  finish(stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  const std::lock_guard lock(state().mutex);
+  finish(stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamQuery(CUstream stream) { return cuStreamSynchronize(stream); }
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  const std::lock_guard lock(state().mutex);
+  *event = new_handle<CUevent>();
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent) { return CUDA_SUCCESS; }
+CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
+CUresult cuEventSynchronize(CUevent) {
+  const std::lock_guard lock(state().mutex);
+  for (auto& [stream, queue] : state().streams) finish(stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
+  *milliseconds = 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  *module = reinterpret_cast<CUmodule>(1);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  const spmd::fake::Kernel* kernel = spmd::fake::find_kernel(name);
+  if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
+  *function = reinterpret_cast<CUfunction>(const_cast<spmd::fake::Kernel*>(kernel));
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
+  *value = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncLoad(CUfunction) { return CUDA_SUCCESS; }
+CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned threads,
+                        unsigned, unsigned, unsigned, CUstream stream, void** arguments, void**) {
+  if (blocks == 0 || threads == 0 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
+  const auto& kernel = *reinterpret_cast<const spmd::fake::Kernel*>(function);
+  return enqueue(stream, [=, launch = kernel(arguments)] { launch(blocks, threads); });
+}
+
+// Of the stand-in for cuBLASLt.
+void spmd_fake_enqueue(CUstream stream, std::function<void()> work) {
+  enqueue(stream, std::move(work));
+}
+
+}  // extern "C"
