@@ -61,28 +61,32 @@ program() {
     --check "$models/$name/expected.safetensors" "${tolerances[@]}" --set log.progress=off "$@"
 }
 
+# large NAME SECONDS STEPS [VARIABLE=VALUE]
+large() {
+  local file=.cache/large/$1.hlo.pb
+  [[ -f $file ]] || return
+  limit=$2 check "$1 $4" env $4 "$dir/spmd-run" "$file" --init random --steps "$3" --device cuda \
+    --cache-dir "$dir/cache" --report "$dir/report" --set log.progress=off
+  grep -E '"(step_ms|peak_memory_bytes|compile_ms)"' "$dir/report/report.json" 2> /dev/null |
+    head -n 6
+}
+
 program digits_mlp data=1 1
 program digits_mlp data=1 1 --codegen off
-if [[ -x $dir/test_codegen ]]; then
-  SPMD_TEST_DEVICE=cuda check "dots, slices, gathers and windows" "$dir/test_codegen" \
-    --gtest_brief=1 --gtest_filter='Meaning*:ControlFlow*'
-fi
 program gpt_fsdp fsdp=1 1
+program llama_scan fsdp=1,model=1 1
+large gpt2-xl-dp1 25 3 SPMD_CUDA_TRACE=0
 program digits_cnn data=1 1
 program dropout_mlp data=1 1
-program llama_scan fsdp=1,model=1 1
 program gru_scan data=1 1
 program moe expert=1 1
 program gpt_dp_tp data=1,model=1 1
 program ring_shard_map ring=4 4
-for name in gpt2-xl-dp1 llama-7b-dp1-fwdbwd; do
-  for file in .cache/large/"$name"*; do
-    [[ -f $file ]] || continue
-    limit=60 check "$name" "$dir/spmd-run" "$file" --init random --steps 3 --device cuda \
-      --cache-dir "$dir/cache" --report "$dir/report-$name" --set log.progress=off
-    grep -E '"(step_ms|peak_memory_bytes|compile_ms)"' "$dir/report-$name/report.json" 2>/dev/null |
-      head -n 8
-  done
-done
+if [[ -x $dir/test_codegen ]]; then
+  SPMD_TEST_DEVICE=cuda check "plans of all kinds of steps" "$dir/test_codegen" \
+    --gtest_brief=1 --gtest_filter='Meaning*:ControlFlow*'
+fi
+large llama-7b-dp1-fwdbwd 60 3 SPMD_CUDA_TRACE=0
+large gpt2-xl-dp1 60 1 SPMD_CUDA_TRACE=1
 echo "gpu check: $failed failed"
 (( failed == 0 ))
