@@ -30,8 +30,9 @@ struct StageOptions {
   // (passes/equivalence/rounding.h).
   bool exact = false;
   std::optional<double> tolerance;
-  CostModel cost;        // that the compiler decides with
-  bool evaluate = true;  // false: only compile, for what fails there
+  CostModel cost;                              // that the compiler decides with
+  KernelTarget kernels = KernelTarget::kNone;  // what the Plan that is run has compiled
+  bool evaluate = true;                        // false: only compile, for what fails there
   // Called with the name of each stage before it.
   std::function<void(const std::string& stage)> on_stage;
   // Sees the module after each pass that went well.

@@ -26,6 +26,15 @@ plan::Plan plan_of(const Module& module) {
   return plan;
 }
 
+plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>* notes) {
+  EmitInfo info = unsharded_info(module);
+  info.fuse_rows = codegen::FuseRowsOptions{};
+  info.fusions = notes;
+  plan::Plan plan = emit_plan(module, info);
+  plan::verify_plan(plan);
+  return plan;
+}
+
 RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments) {
   RankValues results(arguments.size());
   comm::run_local_ranks(
@@ -95,7 +104,7 @@ void expect_meaning(const Module& module, const std::vector<Literal>& arguments,
   for (size_t i = 0; i < wanted.size(); ++i)
     expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i));
   for (CompiledCases* cases : CompiledCases::all())
-    cases->add(module, plan, arguments, wanted, tolerance);
+    cases->add(module, fused_plan_of(module), arguments, wanted, tolerance);
 }
 
 void expect_meaning(const Module& module, double tolerance) {
