@@ -75,6 +75,7 @@ class StageCheck {
     CompileOptions compile_options;
     compile_options.verify_each = true;
     compile_options.cost = options_.cost;
+    compile_options.kernels = options_.kernels;
     PipelineOptions pipeline;
     bool local = false;
     pipeline.on_pass = [&](const Pass& pass, size_t index, size_t) {

@@ -30,8 +30,9 @@ struct StageOptions {
   // (passes/equivalence/rounding.h).
   bool exact = false;
   std::optional<double> tolerance;
-  CostModel cost;        // that the compiler decides with
-  bool evaluate = true;  // false: only compile, for what fails there
+  CostModel cost;                              // that the compiler decides with
+  KernelTarget kernels = KernelTarget::kNone;  // what the Plan that is run has compiled
+  bool evaluate = true;                        // false: only compile, for what fails there
   // Told, once the program was evaluated, how many elements of its results will be compared with
   // nothing: rounding decides whether they are finite.
   std::function<void(int64_t elements)> on_undecided;

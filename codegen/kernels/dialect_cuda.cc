@@ -1,5 +1,6 @@
 // The CUDA dialect: blocks and threads.
 #include <algorithm>
+#include <set>
 
 #include "codegen/kernels/emit.h"
 #include "codegen/kernels/kernel_printer.h"
@@ -348,14 +349,20 @@ class CudaPrinter : public KernelPrinter {
     }
   }
 
-  // Places for the partial results of `count` warps or lines of each reduction.
+  // Places for the partial results of `count` warps or lines, which reductions use in turn: one for
+  // each number of a result and type.
   void shared_memory(int64_t count) {
     if (count <= 1) return;
     const int64_t each = kernel_.mapping == Mapping::kRows ? count : count * kWarp;
+    std::set<std::string> declared;
     for (int s = 0; s < kernel_.num_stages; ++s)
       for (int r : reductions(s))
         for (size_t i = 0; i < num_results(r); ++i)
-          line("__shared__ {} s{}_{}[{}];", accumulator_type(r, i), r, i, each);
+          if (declared.insert(shared_name(r, i)).second)
+            line("__shared__ {} {}[{}];", accumulator_type(r, i), shared_name(r, i), each);
+  }
+  std::string shared_name(int r, size_t i) const {
+    return fmt::format("s{}_{}", i, accumulator_type(r, i));
   }
 
   // Leaves the whole row's result in every thread.
@@ -374,19 +381,21 @@ class CudaPrinter : public KernelPrinter {
     finish(r);
   }
 
-  // Combines accumulators that `count` groups of threads have, through s<r>_<i>[group <suffix>].
+  // Combines accumulators that `count` groups of threads have, through shared memory at
+  // [group <suffix>].
   void combine_shared(int r, const std::string& group, const std::string& condition,
                       const std::string& suffix, int64_t count) {
     open("if ({})", condition);
     for (size_t i = 0; i < num_results(r); ++i)
-      line("s{0}_{1}[({2}){3}] = a{0}_{1};", r, i, group, suffix);
+      line("{}[({}){}] = a{}_{};", shared_name(r, i), group, suffix, r, i);
     close();
     line("__syncthreads();");
-    for (size_t i = 0; i < num_results(r); ++i) line("a{0}_{1} = s{0}_{1}[(0){2}];", r, i, suffix);
+    for (size_t i = 0; i < num_results(r); ++i)
+      line("a{}_{} = {}[(0){}];", r, i, shared_name(r, i), suffix);
     open("for (int g = 1; g < {}; ++g)", count);
     std::vector<std::string> others;
     for (size_t i = 0; i < num_results(r); ++i)
-      others.push_back(fmt::format("s{}_{}[(g){}]", r, i, suffix));
+      others.push_back(fmt::format("{}[(g){}]", shared_name(r, i), suffix));
     assign(r, combine(r, accumulators(r), others));
     close();
     line("__syncthreads();");

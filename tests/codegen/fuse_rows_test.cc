@@ -9,35 +9,20 @@
 namespace spmd::testing {
 namespace {
 
-struct Fused {
-  plan::Plan plan;
-  std::vector<codegen::FusionNote> notes;
-};
-
-Fused fused_plan(const Module& module) {
-  Fused result;
-  EmitInfo info = unsharded_info(module);
-  info.fuse_rows = codegen::FuseRowsOptions{};
-  info.fusions = &result.notes;
-  result.plan = emit_plan(module, info);
-  plan::verify_plan(result.plan);
-  return result;
-}
-
 // Steps of each kind after fusion; checks that they mean the same.
 std::map<std::string, int> check(const Module& module, double tolerance = 2e-6) {
-  const Fused fused = fused_plan(module);
+  const plan::Plan fused = fused_plan_of(module);
   std::mt19937 random(7);
   const std::vector<Literal> arguments = random_arguments(module, random);
   const std::vector<Literal> wanted = evaluate(module, arguments);
-  const std::vector<Literal> found = run_plan(module, fused.plan, {arguments})[0];
+  const std::vector<Literal> found = run_plan(module, fused, {arguments})[0];
   for (size_t i = 0; i < wanted.size(); ++i)
     expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i) + " of the loops");
   for (const auto dialect : {CompiledCases::Dialect::kCpp, CompiledCases::Dialect::kCuda}) {
     CompiledCases compiled(dialect, 1);
-    compiled.add(module, fused.plan, arguments, wanted, tolerance);
+    compiled.add(module, fused, arguments, wanted, tolerance);
   }
-  return kinds(fused.plan);
+  return kinds(fused);
 }
 
 using Kinds = std::map<std::string, int>;
@@ -81,13 +66,13 @@ TEST(FuseRows, Softmax) {
           "    %r = stablehlo.divide %e, %sb : tensor<6x40xf32>\n"
           "    return %r : tensor<6x40xf32>");
   EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
-  const Fused fused = fused_plan(module);
-  EXPECT_EQ(fused.plan.arena_bytes(), 0);
-  ASSERT_EQ(fused.notes.size(), 1u);
-  EXPECT_EQ(fused.notes[0].reductions, 2);
-  EXPECT_EQ(fused.notes[0].elementwise, 2);
+  std::vector<codegen::FusionNote> notes;
+  EXPECT_EQ(fused_plan_of(module, &notes).arena_bytes(), 0);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].reductions, 2);
+  EXPECT_EQ(notes[0].elementwise, 2);
   // m and s: written once and read once; e: written once, read twice; x: read once more.
-  EXPECT_EQ(fused.notes[0].bytes_saved, 2 * 2 * 6 * 4 + 4 * 6 * 40 * 4);
+  EXPECT_EQ(notes[0].bytes_saved, 2 * 2 * 6 * 4 + 4 * 6 * 40 * 4);
 }
 
 TEST(FuseRows, LayerNormOfThreeDimensions) {

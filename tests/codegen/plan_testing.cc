@@ -29,6 +29,15 @@ plan::Plan plan_of(const Module& module) {
   return plan;
 }
 
+plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>* notes) {
+  EmitInfo info = unsharded_info(module);
+  info.fuse_rows = codegen::FuseRowsOptions{};
+  info.fusions = notes;
+  plan::Plan plan = emit_plan(module, info);
+  plan::verify_plan(plan);
+  return plan;
+}
+
 namespace {
 
 std::unique_ptr<Device> device_of_tests(comm::Communicator& communicator) {
@@ -109,7 +118,7 @@ void expect_meaning(const Module& module, const std::vector<Literal>& arguments,
   for (size_t i = 0; i < wanted.size(); ++i)
     expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i));
   for (CompiledCases* cases : CompiledCases::all())
-    cases->add(module, plan, arguments, wanted, tolerance);
+    cases->add(module, fused_plan_of(module), arguments, wanted, tolerance);
 }
 
 void expect_meaning(const Module& module, double tolerance) {

@@ -71,8 +71,11 @@ class ConvolutionKernel : public Kernel {
     return dense;
   }
 
-  bool is_own_type(const Tensor& tensor) const {
-    return !is_packed(tensor.view.dtype) && lane_of(tensor.view.dtype) == lane_;
+  // Whether the computation can use the tensor where it is. The library takes no negative strides.
+  bool is_usable(const Tensor& tensor) const {
+    const bool forwards = std::all_of(tensor.view.strides.begin(), tensor.view.strides.end(),
+                                      [](int64_t stride) { return stride >= 0; });
+    return forwards && !is_packed(tensor.view.dtype) && lane_of(tensor.view.dtype) == lane_;
   }
 
   // Packs elements `shape`, at `view_strides` from the tensor's first one, to `dense_strides`.
@@ -98,7 +101,7 @@ class ConvolutionKernel : public Kernel {
     input_.shape = shape;
     input_.shape[0] /= groups;
     input_.shape[1] *= groups;
-    if (groups == 1 && !spread && is_own_type(input_)) {
+    if (groups == 1 && !spread && is_usable(input_)) {
       input_.strides = strides;
       return;
     }
@@ -155,7 +158,7 @@ class ConvolutionKernel : public Kernel {
           stride * (kernel_.shape[static_cast<size_t>(d) + 2] - 1) * kernel_.view.element_bytes;
       stride = -stride;
     }
-    if (!reversed && is_own_type(kernel_)) return;
+    if (!reversed && is_usable(kernel_)) return;
     const Dims from = kernel_.strides;
     kernel_.strides = row_major(kernel_.shape);
     pack(kernel_, kernel_.shape, from, kernel_.strides, false);
@@ -164,7 +167,7 @@ class ConvolutionKernel : public Kernel {
   void place_out() {
     out_.shape = out_.view.shape;
     out_.strides = out_.view.strides;
-    if (!is_own_type(out_)) pack_out();
+    if (!is_usable(out_)) pack_out();
   }
   void pack_out() {
     out_.strides = row_major(out_.shape);

@@ -1,11 +1,14 @@
-// reduce_window and select_and_scatter. Work goes along lines: a dimension that windows pass
-// through unchanged (channels, batch), when there is one.
+// reduce_window and select_and_scatter. Work goes in tiles of rows and columns: two dimensions that
+// windows pass through unchanged (channels, batch), as far as there are any.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runtime/device/cpu/cumulative.h"
 #include "runtime/device/cpu/iteration.h"
 #include "runtime/device/cpu/tile_io.h"
+#include "runtime/device/cpu/window_walk.h"
 #include "runtime/plan/reducer.h"
 
 namespace spmd::cpu {
@@ -13,103 +16,23 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-struct WindowDims {
-  explicit WindowDims(const plan::Window& window)
-      : size(plan::dims_of(window.size())),
-        stride(plan::dims_of(window.stride())),
-        base_dilation(plan::dims_of(window.base_dilation())),
-        dilation(plan::dims_of(window.window_dilation())),
-        pad_low(plan::dims_of(window.pad_low())),
-        pad_high(plan::dims_of(window.pad_high())) {}
-
-  bool passes_through(size_t d) const {
-    return size[d] == 1 && stride[d] == 1 && base_dilation[d] == 1 && pad_low[d] == 0 &&
-           pad_high[d] == 0;
-  }
-  Dims size, stride, base_dilation, dilation, pad_low, pad_high;
-};
-
-// Visits, for every position of the window, the elements of the base that it covers.
-class WindowWalk {
- public:
-  // `base`: the tensor that windows lie on; `positions`: how many there are per dimension.
-  WindowWalk(const WindowDims& window, Dims base, Dims positions)
-      : window_(window), base_(std::move(base)), positions_(std::move(positions)) {
-    for (size_t d = 0; d < base_.size(); ++d)
-      if (window_.passes_through(d) && base_[d] == positions_[d] &&
-          (line_ < 0 || base_[d] > base_[static_cast<size_t>(line_)]))
-        line_ = static_cast<int>(d);
-    if (line_ >= 0) {
-      length_ = positions_[static_cast<size_t>(line_)];
-      positions_[static_cast<size_t>(line_)] = 1;
-    }
-    position_.assign(base_.size(), 0);
-    tap_.assign(base_.size(), 0);
-    element_.assign(base_.size(), 0);
-  }
-
-  // The dimension of lines, or -1: then lines have one element.
-  int line() const { return line_; }
-  int64_t length() const { return length_; }
-  const Dims& position() const { return position_; }
-  const Dims& element() const { return element_; }
-
-  void first_position() { std::fill(position_.begin(), position_.end(), 0); }
-  bool next_position() { return advance(position_, positions_); }
-
-  // The first element of the base under the window, or a later one. False when there is none.
-  bool first_element() {
-    std::fill(tap_.begin(), tap_.end(), 0);
-    return locate() || next_element();
-  }
-  bool next_element() {
-    while (advance(tap_, window_.size))
-      if (locate()) return true;
-    return false;
-  }
-
- private:
-  static bool advance(Dims& index, const Dims& shape) {
-    for (size_t d = shape.size(); d-- > 0;) {
-      if (++index[d] < shape[d]) return true;
-      index[d] = 0;
-    }
-    return false;
-  }
-  bool locate() {
-    for (size_t d = 0; d < base_.size(); ++d) {
-      const int64_t at =
-          position_[d] * window_.stride[d] + tap_[d] * window_.dilation[d] - window_.pad_low[d];
-      if (at < 0 || at % window_.base_dilation[d] != 0) return false;
-      element_[d] = at / window_.base_dilation[d];
-      if (element_[d] >= base_[d]) return false;
-    }
-    return true;
-  }
-
-  WindowDims window_;
-  Dims base_, positions_;
-  int line_ = -1;
-  int64_t length_ = 1;
-  Dims position_, tap_, element_;
-};
-
 int64_t offset_of(const Dims& index, const BoundView& view) {
   int64_t offset = 0;
   for (size_t d = 0; d < index.size(); ++d) offset += index[d] * view.strides[d];
   return offset * view.element_bytes;
 }
 
-TileStrides along(int line, const BoundView& view) {
-  return {0, line < 0 ? 1 : view.strides[static_cast<size_t>(line)]};
+// Bytes from a view's element at a window to the tile's first one.
+int64_t offset_of(const WindowTile& tile, const TileIo& io) {
+  return (tile.row * io.strides().row + tile.column * io.strides().column) * io.element_bytes();
 }
 
 class ReduceWindowKernel : public Kernel {
  public:
   ReduceWindowKernel(const plan::ReduceWindow& step, LoadContext& context)
       : walk_(WindowDims(step.window()), plan::dims_of(step.inputs(0).shape()),
-              plan::dims_of(step.outputs(0).shape())),
-        tile_(std::min(kTile, walk_.length())),
+              plan::dims_of(step.inputs(0).strides()), plan::dims_of(step.outputs(0).shape())),
+        tile_(walk_.tile()),
         program_(plan::accumulating_program(step.op(), step.program(), step.inputs(0).dtype()),
                  std::vector<bool>(static_cast<size_t>(2 * step.inputs_size())), tile_, 0,
                  context) {
@@ -118,8 +41,8 @@ class ReduceWindowKernel : public Kernel {
       inputs_.emplace_back(step.inputs(i));
       inits_.emplace_back(step.inits(i));
       outputs_.emplace_back(step.outputs(i));
-      loads_.emplace_back(inputs_.back().dtype, along(walk_.line(), inputs_.back()), workspace);
-      stores_.emplace_back(outputs_.back().dtype, along(walk_.line(), outputs_.back()), workspace);
+      loads_.emplace_back(inputs_.back().dtype, walk_.strides_of(inputs_.back()), workspace);
+      stores_.emplace_back(outputs_.back().dtype, walk_.strides_of(outputs_.back()), workspace);
     }
     scratch_ = workspace;
     context.need_workspace(workspace + kTile * 16);
@@ -128,15 +51,12 @@ class ReduceWindowKernel : public Kernel {
   void run(const RunContext& context) override {
     program_.bind(context.workspace);
     program_.run_uniform(tile_);
-    walk_.first_position();
-    do {
-      for (int64_t begin = 0; begin < walk_.length(); begin += tile_)
-        run_line(context, begin, std::min(tile_, walk_.length() - begin));
-    } while (walk_.next_position());
+    walk_.for_each_tile([&](const WindowTile& tile) { run_tile(context, tile); });
   }
 
  private:
-  void run_line(const RunContext& context, int64_t begin, int64_t n) {
+  void run_tile(const RunContext& context, const WindowTile& tile) {
+    const int64_t n = tile.size();
     const auto count = static_cast<int32_t>(inputs_.size());
     std::byte* scratch = context.workspace + scratch_;
     for (int32_t i = 0; i < count; ++i) {
@@ -152,10 +72,10 @@ class ReduceWindowKernel : public Kernel {
       for (int32_t i = 0; i < count; ++i) {
         const auto o = static_cast<size_t>(i);
         const std::byte* from = inputs_[o].data(context) + offset_of(walk_.element(), inputs_[o]) +
-                                begin * loads_[o].strides().column * inputs_[o].element_bytes;
+                                offset_of(tile, loads_[o]);
         std::byte* slot = context.workspace + loads_[o].slot();
-        const bool direct = loads_[o].is_direct(1, n);
-        if (!direct) loads_[o].load(from, slot, scratch, 1, n);
+        const bool direct = loads_[o].is_direct(tile.rows, tile.columns);
+        if (!direct) loads_[o].load(from, slot, scratch, tile.rows, tile.columns);
         program_.set(count + i, direct ? from : slot);
       }
       program_.run(n);
@@ -164,8 +84,8 @@ class ReduceWindowKernel : public Kernel {
     for (size_t o = 0; o < outputs_.size(); ++o)
       stores_[o].store(program_.at(static_cast<int32_t>(o)),
                        outputs_[o].data(context) + offset_of(walk_.position(), outputs_[o]) +
-                           begin * stores_[o].strides().column * outputs_[o].element_bytes,
-                       scratch, 1, n);
+                           offset_of(tile, stores_[o]),
+                       scratch, tile.rows, tile.columns);
   }
 
   void keep(int64_t n) {
@@ -186,8 +106,8 @@ class ReduceWindowKernel : public Kernel {
   int64_t scratch_ = 0;
 };
 
-// Per line: the selected values and where they are, then one scatter step on those places. Lines
-// run along a dimension that windows pass through, so that its places are all different.
+// Per tile: the selected values and where they are, then one scatter step on those places. Tiles
+// run along dimensions that windows pass through, so that their places are all different.
 class SelectAndScatterKernel : public Kernel {
  public:
   SelectAndScatterKernel(const plan::SelectAndScatter& step, LoadContext& context)
@@ -195,13 +115,13 @@ class SelectAndScatterKernel : public Kernel {
         source_(step.source()),
         init_(step.init()),
         out_(step.out()),
-        walk_(WindowDims(step.window()), operand_.shape, source_.shape),
-        tile_(std::min(kTile, walk_.length())),
+        walk_(WindowDims(step.window()), operand_.shape, operand_.strides, source_.shape),
+        tile_(walk_.tile()),
         select_(step.select(), {false, false}, tile_, 0, context),
         scatter_(step.scatter(), {false, false}, tile_, select_.workspace_end(), context),
         workspace_(scatter_.workspace_end()),
-        operand_io_(operand_.dtype, along(walk_.line(), operand_), workspace_),
-        source_io_(source_.dtype, along(walk_.line(), source_), workspace_),
+        operand_io_(operand_.dtype, walk_.strides_of(operand_), workspace_),
+        source_io_(source_.dtype, walk_.strides_of(source_), workspace_),
         best_(take(lane_bytes(lane_of(operand_.dtype)))),
         current_(take(lane_bytes(lane_of(operand_.dtype)))),
         places_(take(8)) {
@@ -218,11 +138,7 @@ class SelectAndScatterKernel : public Kernel {
     select_.run_uniform(tile_);
     scatter_.bind(context.workspace);
     scatter_.run_uniform(tile_);
-    walk_.first_position();
-    do {
-      for (int64_t begin = 0; begin < walk_.length(); begin += tile_)
-        run_line(context, begin, std::min(tile_, walk_.length() - begin));
-    } while (walk_.next_position());
+    walk_.for_each_tile([&](const WindowTile& tile) { run_tile(context, tile); });
   }
 
  private:
@@ -232,7 +148,8 @@ class SelectAndScatterKernel : public Kernel {
     return offset;
   }
 
-  void run_line(const RunContext& context, int64_t begin, int64_t n) {
+  void run_tile(const RunContext& context, const WindowTile& tile) {
+    const int64_t n = tile.size();
     const Lane lane = lane_of(operand_.dtype);
     std::byte* best = context.workspace + best_;
     auto* places = reinterpret_cast<int64_t*>(context.workspace + places_);
@@ -242,9 +159,9 @@ class SelectAndScatterKernel : public Kernel {
     do {
       const int64_t place = offset_of(walk_.element(), out_);
       const std::byte* from = operand_.data(context) + offset_of(walk_.element(), operand_) +
-                              begin * operand_io_.strides().column * operand_.element_bytes;
+                              offset_of(tile, operand_io_);
       std::byte* element = context.workspace + operand_io_.slot();
-      operand_io_.load(from, first ? best : element, scratch, 1, n);
+      operand_io_.load(from, first ? best : element, scratch, tile.rows, tile.columns);
       if (first) {
         std::fill(places, places + n, place);
       } else {
@@ -252,7 +169,7 @@ class SelectAndScatterKernel : public Kernel {
       }
       first = false;
     } while (walk_.next_element());
-    scatter_line(context, places, begin, n);
+    scatter_tile(context, places, tile);
   }
 
   // Where select(best, element) is false, element becomes the best.
@@ -267,25 +184,31 @@ class SelectAndScatterKernel : public Kernel {
     for (int64_t i = 0; i < n; ++i) places[i] = keeps[i] ? places[i] : place;
   }
 
-  void scatter_line(const RunContext& context, const int64_t* places, int64_t begin, int64_t n) {
+  // `places`: bytes in the result, where the tile's first column and row are.
+  void scatter_tile(const RunContext& context, const int64_t* places, const WindowTile& tile) {
     std::byte* scratch = context.workspace + scratch_offset();
     std::byte* current = context.workspace + current_;
     std::byte* source = context.workspace + source_io_.slot();
-    const int64_t step =
-        walk_.line() < 0 ? 0 : out_.strides[static_cast<size_t>(walk_.line())] * out_.element_bytes;
+    const TileStrides steps = walk_.strides_of(out_);
     const int64_t bytes = lane_bytes(lane_of(out_.dtype));
-    source_io_.load(source_.data(context) + offset_of(walk_.position(), source_) +
-                        begin * source_io_.strides().column * source_.element_bytes,
-                    source, scratch, 1, n);
-    std::byte* out = out_.data(context) + begin * step;
-    for (int64_t i = 0; i < n; ++i)
-      load_element(out_.dtype, out + places[i] + i * step, current + i * bytes);
+    source_io_.load(
+        source_.data(context) + offset_of(walk_.position(), source_) + offset_of(tile, source_io_),
+        source, scratch, tile.rows, tile.columns);
+    const auto for_each = [&](const auto& visit) {
+      for (int64_t r = 0, i = 0; r < tile.rows; ++r)
+        for (int64_t c = 0; c < tile.columns; ++c, ++i)
+          visit(i, out_.data(context) + places[i] +
+                       ((tile.row + r) * steps.row + (tile.column + c) * steps.column) *
+                           out_.element_bytes);
+    };
+    for_each(
+        [&](int64_t i, std::byte* place) { load_element(out_.dtype, place, current + i * bytes); });
     scatter_.set(0, current);
     scatter_.set(1, source);
-    scatter_.run(n);
+    scatter_.run(tile.size());
     const auto* result = static_cast<const std::byte*>(scatter_.at(scatter_.output(0)));
-    for (int64_t i = 0; i < n; ++i)
-      store_element(out_.dtype, result + i * bytes, out + places[i] + i * step);
+    for_each(
+        [&](int64_t i, std::byte* place) { store_element(out_.dtype, result + i * bytes, place); });
   }
   int64_t scratch_offset() const { return workspace_; }
 
