@@ -56,9 +56,9 @@ TEST(CommandLine, NumbersThatAreNone) {
 }
 
 TEST(CommandLine, WordsThatAreNotKnown) {
-  EXPECT_EQ(
-      mistake({"m", "--device", "tpu"}).find("spmd-run: --device: found \"tpu\", expected cpu, cuda or auto\n"),
-      0u);
+  EXPECT_EQ(mistake({"m", "--device", "tpu"})
+                .find("spmd-run: --device: found \"tpu\", expected cpu, cuda or auto\n"),
+            0u);
   EXPECT_EQ(
       mistake({"m", "--init", "zeros"}).find("spmd-run: --init: found \"zeros\", expected random"),
       0u);
