@@ -116,8 +116,6 @@ if(SPMD_CUDA)
     # Headers only: libraries are loaded when a GPU is used.
     add_library(spmd::cuda_headers INTERFACE IMPORTED GLOBAL)
     target_include_directories(spmd::cuda_headers SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
-    target_compile_definitions(spmd::cuda_headers INTERFACE
-                               SPMD_CUDA_LIBRARY_DIR="${CUDAToolkit_LIBRARY_DIR}")
   elseif(NOT SPMD_CUDA STREQUAL "AUTO")
     message(FATAL_ERROR "SPMD_CUDA=${SPMD_CUDA}, but no CUDA Toolkit was found: set CUDAToolkit_ROOT "
                         "to where it lies, or configure with -DSPMD_CUDA=OFF")
