@@ -178,7 +178,8 @@ void Localizer::copy_reshard(const Op& op, Builder& builder) {
     }
   }
   if (!(state == to)) {
-    const ReshardPlan& plan = costs_.plan(from_.type(operand), state, to);
+    const AtomMask manual = manual_axes_around(from_, op.block, atoms_);
+    const ReshardPlan& plan = costs_.plan(from_.type(operand), state, to, manual);
     if (plan.full_rematerialization) {
       ++context_.full_rematerializations;
       context_.remark(

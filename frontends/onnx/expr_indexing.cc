@@ -1,4 +1,5 @@
 // Gathers, slices at run-time positions and loops of Expr.
+#include <algorithm>
 #include <numeric>
 
 #include "frontends/onnx/expr.h"
@@ -80,7 +81,10 @@ Expr gather_nd(const Expr& x, const Expr& indices, int64_t batch) {
   attrs.start_index_map = attrs.collapsed_slice_dims = range(batch, batch + depth);
   attrs.index_vector_dim = last;
   attrs.slice_sizes = x.shape();
-  for (int64_t d = 0; d < batch + depth; ++d) attrs.slice_sizes[static_cast<size_t>(d)] = 1;
+  for (int64_t d = 0; d < batch; ++d) {
+    attrs.slice_sizes[static_cast<size_t>(d)] = std::min<int64_t>(1, x.dim(d));
+  }
+  for (int64_t d = batch; d < batch + depth; ++d) attrs.slice_sizes[static_cast<size_t>(d)] = 1;
   attrs.offset_dims = range(last, last + x.rank() - batch - depth);
   if (indices.num_elements() == 0 && depth > 0) {
     Dims shape(indices.shape().begin(), indices.shape().end() - 1);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/expand/expansion.h"
 #include "support/error.h"
 
@@ -19,7 +21,7 @@ Values expand_torch_index_select(Expansion& e) {
   for (int64_t d = 0; d < batch; ++d) {
     gather.operand_batching_dims.push_back(d);
     gather.start_indices_batching_dims.push_back(d);
-    gather.slice_sizes[static_cast<size_t>(d)] = 1;
+    gather.slice_sizes[static_cast<size_t>(d)] = std::min<int64_t>(1, operand.dim(d));
   }
   // The result has the operand's dimensions, the index's in place of `dim`.
   const int64_t more = index.rank() - batch;

@@ -41,10 +41,10 @@ TensorType infer_gather(const Types& in, const GatherAttrs& a) {
   require_dims(a.start_indices_batching_dims, indices.rank(), "batching dimension");
   require_index_vectors(indices, a.index_vector_dim, a.start_index_map.size());
   for (size_t i = 0; i < a.operand_batching_dims.size(); ++i) {
+    const int64_t dim = a.operand_batching_dims[i];
     require(a.start_indices_batching_dims[i] != a.index_vector_dim &&
-                operand.dim(a.operand_batching_dims[i]) ==
-                    indices.dim(a.start_indices_batching_dims[i]) &&
-                a.slice_sizes[static_cast<size_t>(a.operand_batching_dims[i])] == 1,
+                operand.dim(dim) == indices.dim(a.start_indices_batching_dims[i]) &&
+                a.slice_sizes[static_cast<size_t>(dim)] == std::min<int64_t>(1, operand.dim(dim)),
             "batching dimensions of gather differ in size, or their slices are not 1");
   }
   for (int64_t dim : a.collapsed_slice_dims) {

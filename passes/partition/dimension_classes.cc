@@ -76,7 +76,8 @@ void DimensionClasses::require(ValueId value, const Placement& placement) {
 void DimensionClasses::require_reshard(const Op& op) {
   const Placement& from = placements_[index_of(op.operands[0])];
   const Placement& to = placements_[index_of(op.results[0])];
-  for (const ReshardStep& step : costs_.plan(fn_.type(op.operands[0]), from, to).steps) {
+  const AtomMask manual = manual_axes_around(fn_, op.block, atoms_);
+  for (const ReshardStep& step : costs_.plan(fn_.type(op.operands[0]), from, to, manual).steps) {
     require(op.operands[0], to_placement(step.result, atoms_));
   }
 }

@@ -1,4 +1,6 @@
 // Top-k along a sharded dimension: the largest of each block are candidates for the largest of all.
+#include <algorithm>
+
 #include "passes/partition/arithmetic.h"
 #include "passes/partition/exchanged_op.h"
 
@@ -41,7 +43,10 @@ LocalResult create_top_k(LocalOp& local, const ExchangedFactor& factor) {
   }
   attrs.collapsed_slice_dims = attrs.start_index_map = {dim};
   attrs.index_vector_dim = dim + 1;
-  attrs.slice_sizes.assign(at(dim) + 1, 1);
+  for (int64_t d = 0; d < dim; ++d) {
+    attrs.slice_sizes.push_back(std::min<int64_t>(1, fn.type(candidates).dim(d)));
+  }
+  attrs.slice_sizes.push_back(1);
   const ValueId chosen =
       b.value(OpCode::kGather, {candidates, fn.op(all).results[1]}, std::move(attrs));
   return {{fn.op(all).results[0], chosen}, OpId::kNone};

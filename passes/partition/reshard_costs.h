@@ -5,17 +5,19 @@
 #include <unordered_map>
 
 #include "collectives/planning/reshard.h"
-#include "ir/type.h"
+#include "ir/module.h"
 #include "sharding/atoms.h"
 
 namespace spmd {
 
-// Sizes that do not divide are rounded up first, as padding will do.
+// Sizes that do not divide are rounded up first, as padding will do. Along `manual` axes the tensor
+// is not replicated though no placement names them: plans leave them alone.
 class ReshardCosts {
  public:
   ReshardCosts(const AtomTable& atoms, const CostModel& cost) : atoms_(atoms), cost_(cost) {}
 
-  const ReshardPlan& plan(const TensorType& type, const Placement& from, const Placement& to);
+  const ReshardPlan& plan(const TensorType& type, const Placement& from, const Placement& to,
+                          AtomMask manual = 0);
   double seconds(const TensorType& type, const Placement& from, const Placement& to);
 
  private:
@@ -27,5 +29,8 @@ class ReshardCosts {
 // `shape` with every dimension rounded up to a multiple of the shards of both placements.
 Dims rounded_up(const Dims& shape, const Placement& from, const Placement& to,
                 const AtomTable& atoms);
+
+// The axes of all manual computations around a block.
+AtomMask manual_axes_around(const Function& fn, BlockId block, const AtomTable& atoms);
 
 }  // namespace spmd

@@ -106,5 +106,25 @@ TEST(ManualRegressions, PartitionIdsOfDevicesInAnotherOrder) {
 })");
 }
 
+// A value is not replicated along the axes of the computation that it is in: no reshard cuts it over
+// them on its way, however cheap that is.
+TEST(ManualRegressions, ReshardLeavesManualAxesAlone) {
+  expect_same_meaning(Links::kWithoutLatency, R"(module @test {
+  sdy.mesh @mesh = <["x"=3, "y"=2, "z"=2]>
+  func.func public @main(%arg0: tensor<2x4x12xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.constant dense<-3.0> : tensor<f32>
+    %1 = sdy.sharding_constraint %arg0 <@mesh, [{"y"}, {"x"}, {"z"}]> : tensor<2x4x12xf32>
+    %2 = stablehlo.reduce(%1 init: %0) applies stablehlo.maximum across dimensions = [0] : (tensor<2x4x12xf32>, tensor<f32>) -> tensor<4x12xf32>
+    %3 = sdy.manual_computation(%2) in_shardings=[<@mesh, [{"y"}, {"z"}]>] out_shardings=[<@mesh, [{"y"}]>] manual_axes={"y"} (%arg1: tensor<2x12xf32>) {
+      %4 = sdy.sharding_constraint %arg1 <@mesh, [{"z"}, {"x"}]> : tensor<2x12xf32>
+      %5 = stablehlo.constant dense<4.0> : tensor<f32>
+      %6 = stablehlo.reduce(%4 init: %5) applies stablehlo.minimum across dimensions = [1] : (tensor<2x12xf32>, tensor<f32>) -> tensor<2xf32>
+      sdy.return %6 : tensor<2xf32>
+    } : (tensor<4x12xf32>) -> tensor<4xf32>
+    return %3 : tensor<4xf32>
+  }
+})");
+}
+
 }  // namespace
 }  // namespace spmd::testing

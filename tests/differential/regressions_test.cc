@@ -155,6 +155,15 @@ TEST(PartitionRegressions, WindowsOfBitsThatDoNotStartWithTheIdentity) {
   })");
 }
 
+// Rows of no elements have their largest too: slices that pick their places are as short.
+TEST(PartitionRegressions, TopKOfNoRows) {
+  expect_same_meaning("\"x\"=2", R"((
+      %a: tensor<0x6xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<0x3xi32> {
+    %0:2 = chlo.top_k(%a, k = 3) : tensor<0x6xi32> -> (tensor<0x3xi32>, tensor<0x3xi32>)
+    return %0#1 : tensor<0x3xi32>
+  })");
+}
+
 TEST(PartitionRegressions, ComplexProductsAreNotContracted) {
   expect_same_meaning("\"x\"=1", R"((%a: tensor<2x9xf32>) -> tensor<2x9xf32> {
     %0 = stablehlo.complex %a, %a : tensor<2x9xcomplex<f32>>

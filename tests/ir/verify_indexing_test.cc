@@ -47,12 +47,13 @@ TEST(VerifyIndexing, DynamicSlices) { check_rows(kSlices); }
 // Of rows of an 8x4x4 operand; batching rows replace `numbers` and the rest.
 std::string gather(const std::string& numbers, const std::string& sizes = "1, 4, 4",
                    const std::string& indices = "tensor<3x1xi32>",
-                   const std::string& result = "tensor<3x4x4xf32>") {
+                   const std::string& result = "tensor<3x4x4xf32>",
+                   const std::string& operand = "tensor<8x4x4xf32>") {
   return rejection(
-      main_text("(%a: tensor<8x4x4xf32>, %i: " + indices + ")",
+      main_text("(%a: " + operand + ", %i: " + indices + ")",
                 "    %0 = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<" +
-                    numbers + ">, slice_sizes = array<i64: " + sizes +
-                    ">}> : (tensor<8x4x4xf32>, " + indices + ") -> " + result + "\n    return"));
+                    numbers + ">, slice_sizes = array<i64: " + sizes + ">}> : (" + operand + ", " +
+                    indices + ") -> " + result + "\n    return"));
 }
 
 TEST(VerifyIndexing, GatherDimensionNumbers) {
@@ -109,6 +110,14 @@ TEST(VerifyIndexing, GatherBatchingDimensions) {
   EXPECT_EQ(reject(batched("1", "1", "0", "1")),
             op + "batching dimensions of gather differ in size, or their slices are not 1");
   EXPECT_EQ(reject(batched("1", "1", "0", "2")),
+            op + "batching dimensions of gather differ in size, or their slices are not 1");
+  // Of a batch of nothing, slices of nothing: no slice is larger than its operand.
+  const auto of_nothing = [&](const std::string& slice_sizes) {
+    return gather(batched("1", "1", "0", "0"), slice_sizes, "tensor<0x3x1xi32>",
+                  "tensor<0x3x4xf32>", "tensor<0x4x4xf32>");
+  };
+  EXPECT_EQ(of_nothing("0, 1, 4"), "");
+  EXPECT_EQ(of_nothing("1, 1, 4"),
             op + "batching dimensions of gather differ in size, or their slices are not 1");
 }
 
