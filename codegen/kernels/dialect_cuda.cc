@@ -30,6 +30,7 @@ class CudaPrinter : public KernelPrinter {
  public:
   CudaPrinter(const Kernel& kernel, std::string& out) : KernelPrinter(kernel, out) {
     choose_launch();
+    find_element_nodes();
   }
 
   plan::Kernel print(const std::string& name) {

@@ -130,6 +130,7 @@ void KernelPrinter::store(const Store& store) {
 // ---- stages
 
 void KernelPrinter::find_element_nodes() {
+  elements_.clear();
   for (int s = 0; s < kernel_.num_stages; ++s) elements_.push_back(needed_elements(s));
 }
 

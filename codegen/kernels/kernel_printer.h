@@ -79,6 +79,8 @@ class KernelPrinter {
   const std::vector<int>& element_nodes(int s) const { return elements_[at(s)]; }
   // Whether a stage before `s` has left the node's values.
   bool is_kept_from_before(int n, int s) const;
+  // Which nodes the stages compute. Again after Node::kept has changed.
+  void find_element_nodes();
   // Per row, first computable in stage `s`, in order.
   std::vector<int> row_nodes(int s) const;
   bool is_per_row(const Store& store) const;
@@ -98,7 +100,6 @@ class KernelPrinter {
  private:
   void add_unit_row();
   void find_live();
-  void find_element_nodes();
   std::vector<int> needed_elements(int s) const;
 
   size_t indent_ = 0;

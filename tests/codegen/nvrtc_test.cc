@@ -40,8 +40,7 @@ class NvrtcKernels : public ::testing::Test {
     if (!compiler_) GTEST_SKIP() << "[SKIP] " << reason;
   }
 
-  std::vector<KernelResources> resources_of(const Module& module) {
-    plan::Plan plan = plan_of(module);
+  std::vector<KernelResources> resources_of(plan::Plan plan) {
     const std::string source = emit_kernels(plan, plan::KernelModule::CUDA);
     std::string error;
     std::vector<KernelResources> resources;
@@ -57,7 +56,7 @@ class NvrtcKernels : public ::testing::Test {
 // Nothing is kept in memory for want of registers, and a multiprocessor holds eight blocks of 256
 // threads or more.
 TEST_F(NvrtcKernels, StayInRegisters) {
-  for (const KernelResources& kernel : resources_of(module_of(
+  for (const KernelResources& kernel : resources_of(plan_of(module_of(
            "(%x: tensor<512x1024xbf16>, %w: tensor<1024xf32>) -> tensor<512x1024xbf16>",
            "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
            "%f = stablehlo.convert %x : (tensor<512x1024xbf16>) -> tensor<512x1024xf32>\n"
@@ -71,11 +70,34 @@ TEST_F(NvrtcKernels, StayInRegisters) {
            "%d = stablehlo.divide %t, %b : tensor<512x1024xf32>\n"
            "%m = stablehlo.multiply %d, %v : tensor<512x1024xf32>\n"
            "%r = stablehlo.convert %m : (tensor<512x1024xf32>) -> tensor<512x1024xbf16>\n"
-           "return %r : tensor<512x1024xbf16>"))) {
+           "return %r : tensor<512x1024xbf16>")))) {
     EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name;
     EXPECT_LE(kernel.registers, 64) << kernel.name;
     EXPECT_LE(kernel.shared_bytes, 16 << 10) << kernel.name;
   }
+}
+
+// Rows too long for their exponentials to stay in registers compute them again, from what they
+// need.
+TEST_F(NvrtcKernels, LongRowsComputeAgainWhatTheyCannotKeep) {
+  const Module module = module_of(
+      "(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32>",
+      "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%l = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1]\n"
+      "  : (tensor<64x2048xf32>, tensor<f32>) -> tensor<64xf32>\n"
+      "%b = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<64xf32>) -> tensor<64x2048xf32>\n"
+      "%d = stablehlo.subtract %x, %b : tensor<64x2048xf32>\n"
+      "%e = stablehlo.exponential %d : tensor<64x2048xf32>\n"
+      "%s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1]\n"
+      "  : (tensor<64x2048xf32>, tensor<f32>) -> tensor<64xf32>\n"
+      "%t = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x2048xf32>\n"
+      "%r = stablehlo.divide %e, %t : tensor<64x2048xf32>\n"
+      "return %r : tensor<64x2048xf32>");
+  EmitInfo info = unsharded_info(module);
+  info.fuse_rows = codegen::FuseRowsOptions{};
+  for (const KernelResources& kernel : resources_of(emit_plan(module, info)))
+    EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name;
 }
 
 TEST_F(NvrtcKernels, ErrorsAreQuoted) {

@@ -1,7 +1,7 @@
-# Compiled kernels: kept between runs, listed, removed; never needed.
+# Compiled kernels of the CPU: kept between runs, listed, removed; never needed.
 . tests/launcher/support/lib.sh
 write_files
-good=(model.mlir --mesh data=1 --state state.safetensors --batches batches.safetensors)
+good=(model.mlir --device cpu --mesh data=1 --state state.safetensors --batches batches.safetensors)
 says() { grep -qF -- "$1" "${2:-stdout}" || fail "no \"$1\" in ${2:-stdout}"; }
 entries() { find cache -name '*.kernels' 2> none | wc -l; }
 
@@ -37,7 +37,7 @@ says '1 entries removed from cache/kernels'
 # A saved Plan has its kernels with it.
 run "${good[@]}" --cache-dir cache --save-plan step.plan
 expect_success
-CXX=/bin/false run step.plan --state state.safetensors --batches batches.safetensors --out plan.st
+CXX=/bin/false run step.plan --device cpu --state state.safetensors --batches batches.safetensors --out plan.st
 expect_success
 cmp cold.st plan.st || fail "a saved plan gives other numbers"
 

@@ -28,7 +28,6 @@ std::string CudaDevice::description() const {
 
 void CudaDevice::load(const plan::Plan& plan) {
   plan_ = &plan;
-  staging_ = std::make_unique<Staging>(plan);
   compiled_ = CompiledModule::load(gpu_, plan, &why_not_compiled_);
 }
 
@@ -120,6 +119,7 @@ KernelPtr CudaDevice::make_kernel(const plan::Step& step, LoadContext& context) 
 
 KernelPtr CudaDevice::from_host(const plan::Step& step, KernelPtr kernel, int64_t workspace_bytes,
                                 LoadContext&) {
+  if (!staging_) staging_ = std::make_unique<Staging>(*plan_);
   staging_->need_workspace(workspace_bytes);
   return traced(step, true, make_host_step(gpu_, *staging_, step, std::move(kernel)));
 }
@@ -158,7 +158,9 @@ KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& conte
 
 std::vector<std::string> CudaDevice::notes() const {
   const auto text = [](int64_t bytes) { return human_bytes(static_cast<double>(bytes)); };
-  const int64_t used = gpu_.total_memory() - gpu_.free_memory() - used_before_;
+  // At the least: other programs may have given memory back since.
+  const int64_t used =
+      std::max(gpu_.total_memory() - gpu_.free_memory() - used_before_, allocated_);
   std::vector<std::string> notes = {fmt::format(
       "on {}: {} for the plan's buffers and workspace, {} with what libraries and kernels take",
       description(), text(allocated_), text(used))};

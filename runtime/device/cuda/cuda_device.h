@@ -69,7 +69,7 @@ class CudaDevice : public Device {
   std::unique_ptr<Library> library_;
   std::unique_ptr<CompiledModule> compiled_;
   std::string why_not_compiled_;
-  std::unique_ptr<Staging> staging_;
+  std::unique_ptr<Staging> staging_;  // null: no step runs on the host
   std::vector<GpuMemory> memory_;
   int64_t allocated_ = 0;    // bytes of memory_
   int64_t used_before_ = 0;  // of the GPU's memory, by whomever, when this device was made
