@@ -72,7 +72,8 @@ codegen::FuseRowsOptions fusion_for(KernelTarget target) {
   return {.parallelism = target == KernelTarget::kCuda ? 256 : 1};
 }
 
-constexpr int64_t kFewestElements = 64;
+// Fewer than a vector of elements are not worth compiling.
+constexpr int64_t kFewestElements = 8;
 
 void compile_kernels(const CompileOptions& options, CompileResult& result) {
   if (options.kernels == KernelTarget::kNone) return;
