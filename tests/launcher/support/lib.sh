@@ -4,9 +4,10 @@
 set -euo pipefail
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+SPMD_CACHE_DIR=$(mktemp -d)  # not the one of whoever runs the tests
+export SPMD_CACHE_DIR
+trap 'rm -rf "$work" "$SPMD_CACHE_DIR"' EXIT
 cd "$work"
-export SPMD_CACHE_DIR=$work/cache  # not the one of whoever runs the tests
 
 fail() {
   echo "FAILED: $*" >&2
