@@ -83,12 +83,7 @@ expect_error 3 'final.safetensors: cannot be written: File too large' 'has room'
 without_disk "${good[@]}" --report report
 expect_error 3 'report/metrics.jsonl: cannot write the metrics' 'has room'
 sed 's/8x4xf32/17592186044416x4xf32/g; s/8x2xf32/17592186044416x2xf32/g' model.mlir > huge.mlir
-<<<<<<< HEAD
-run huge.mlir --mesh data=1 --init random
-=======
-ASAN_OPTIONS="${ASAN_OPTIONS:-}:allocator_may_return_null=1" run huge.mlir --mesh data=1 --init random \
-  --device cpu
->>>>>>> cuda
+run huge.mlir --mesh data=1 --init random --device cpu
 expect_error 5 'memory: cannot allocate' 'spmd-run check says what a mesh needs'
 
 # --- programs
