@@ -102,7 +102,7 @@ Comparison::Row compare_metric(const std::string& name, const std::vector<double
     row.difference = difference;
     row.note = fmt::format("step {}: {:.9g}, expected {:.9g}", step, values[step], e);
   }
-  row.deviation = row.difference / tolerances.metrics;
+  row.deviation = row.difference == 0 ? 0 : row.difference / tolerances.metrics;
   return row;
 }
 
