@@ -46,6 +46,7 @@ void note_accesses(plan::Step& step, Unit& unit) {
 }
 
 bool intersect(const std::set<int>& a, const std::set<int>& b) {
+  if (a.size() > b.size()) return intersect(b, a);
   return std::any_of(a.begin(), a.end(), [&](int storage) { return b.contains(storage); });
 }
 
@@ -145,15 +146,18 @@ class SequenceFuser {
   // `a`, and before it otherwise. False when `b` depends on what depends on `a`.
   bool bring_together(size_t a, size_t b, std::unique_ptr<Unit> both) {
     std::vector<size_t> before, after;
+    Unit behind;  // all that `after` accesses
     for (size_t u = a + 1; u < b; ++u) {
-      const bool behind = conflict(*units_[a], *units_[u]) ||
-                          std::any_of(after.begin(), after.end(), [&](size_t other) {
-                            return conflict(*units_[other], *units_[u]);
-                          });
-      (behind ? after : before).push_back(u);
+      const Unit& unit = *units_[u];
+      if (!conflict(*units_[a], unit) && !conflict(behind, unit)) {
+        before.push_back(u);
+        continue;
+      }
+      if (conflict(unit, *units_[b])) return false;
+      after.push_back(u);
+      behind.reads.insert(unit.reads.begin(), unit.reads.end());
+      behind.writes.insert(unit.writes.begin(), unit.writes.end());
     }
-    for (size_t u : after)
-      if (conflict(*units_[u], *units_[b])) return false;
     std::vector<std::unique_ptr<Unit>> order;
     for (size_t u : before) order.push_back(std::move(units_[u]));
     order.push_back(std::move(both));
