@@ -22,6 +22,14 @@ TEST(Expectation, MetricDeviatesRelatively) {
   EXPECT_NE(row.note.find("step 1"), std::string::npos);
 }
 
+TEST(Expectation, EqualMetricsAreWithinNothing) {
+  const std::vector<float> expected = {1, 2, 4};
+  Tolerances exact;
+  exact.metrics = 0;
+  EXPECT_EQ(compare_metric("loss", {1, 2, 4}, view(expected), exact).deviation, 0);
+  EXPECT_GT(compare_metric("loss", {1, 2, 4.5}, view(expected), exact).deviation, 1);
+}
+
 TEST(Expectation, StateIsMeasuredByItsNorm) {
   const std::vector<float> expected = {3, 4}, actual = {3, 4.001f};
   const Comparison::Row row = compare_state("w", view(actual), view(expected), {});
