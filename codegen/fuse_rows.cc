@@ -30,6 +30,7 @@ struct Unit {
   std::vector<plan::Step> steps;
   std::optional<RowSpace> space;  // none: it is never fused
   std::set<int> reads, writes;    // storages
+  int number = 0;                 // its own
 
   bool has_reduction() const { return space && space->has_columns(); }
 };
@@ -70,6 +71,7 @@ class SequenceFuser {
   void run() {
     for (plan::Step& step : *sequence_.mutable_steps()) {
       auto unit = std::make_unique<Unit>();
+      unit->number = next_number_++;
       unit->space = row_space(step);
       note_accesses(step, *unit);
       unit->steps.emplace_back().Swap(&step);
@@ -103,21 +105,36 @@ class SequenceFuser {
   }
 
   bool fuse(size_t a, size_t b) {
-    const Unit &first = *units_[a], &second = *units_[b];
-    if (first.steps.size() + second.steps.size() > kMostSteps) return false;
+    const std::pair pair(units_[a]->number, units_[b]->number);
+    if (refused_.contains(pair)) return false;
+    std::vector<size_t> before, after;
+    if (!can_meet(a, b, before, after)) return false;
+    std::unique_ptr<Unit> both = fused(*units_[a], *units_[b]);
+    if (!both) {
+      refused_.insert(pair);
+      return false;
+    }
+    bring_together(a, b, std::move(both), before, after);
+    return true;
+  }
+
+  // The two as one; null when that is not possible or does not pay, wherever they stand.
+  std::unique_ptr<Unit> fused(const Unit& first, const Unit& second) {
+    if (first.steps.size() + second.steps.size() > kMostSteps) return nullptr;
     const std::optional<RowSpace> space = common_space(*first.space, *second.space);
-    if (!space) return false;
+    if (!space) return nullptr;
     auto both = std::make_unique<Unit>();
+    both->number = next_number_++;
     for (const Unit* unit : {&first, &second}) {
       for (const plan::Step& step : unit->steps) {
         both->steps.push_back(step);
-        if (!move_to(both->steps.back(), *space)) return false;
+        if (!move_to(both->steps.back(), *space)) return nullptr;
       }
       both->reads.insert(unit->reads.begin(), unit->reads.end());
       both->writes.insert(unit->writes.begin(), unit->writes.end());
     }
     both->space = space;
-    return is_worthwhile(*both) && bring_together(a, b, std::move(both));
+    return is_worthwhile(*both) ? std::move(both) : nullptr;
   }
 
   bool is_worthwhile(const Unit& unit) const {
@@ -142,10 +159,9 @@ class SequenceFuser {
     return result;
   }
 
-  // Puts `both` in the place of units `a` < `b`: what lies between moves behind it if it depends on
-  // `a`, and before it otherwise. False when `b` depends on what depends on `a`.
-  bool bring_together(size_t a, size_t b, std::unique_ptr<Unit> both) {
-    std::vector<size_t> before, after;
+  // What lies between units `a` < `b` and can be moved before `a`, and what has to be moved behind
+  // `b` as it depends on `a`. False when `b` depends on what depends on `a`.
+  bool can_meet(size_t a, size_t b, std::vector<size_t>& before, std::vector<size_t>& after) const {
     Unit behind;  // all that `after` accesses
     for (size_t u = a + 1; u < b; ++u) {
       const Unit& unit = *units_[u];
@@ -158,6 +174,12 @@ class SequenceFuser {
       behind.reads.insert(unit.reads.begin(), unit.reads.end());
       behind.writes.insert(unit.writes.begin(), unit.writes.end());
     }
+    return true;
+  }
+
+  // Puts `both` in the place of units `a` < `b`.
+  void bring_together(size_t a, size_t b, std::unique_ptr<Unit> both,
+                      const std::vector<size_t>& before, const std::vector<size_t>& after) {
     std::vector<std::unique_ptr<Unit>> order;
     for (size_t u : before) order.push_back(std::move(units_[u]));
     order.push_back(std::move(both));
@@ -165,7 +187,6 @@ class SequenceFuser {
     merged_ = a + before.size();
     std::move(order.begin(), order.end(), units_.begin() + static_cast<ptrdiff_t>(a));
     units_.erase(units_.begin() + static_cast<ptrdiff_t>(b));
-    return true;
   }
 
   void write_back() {
@@ -179,6 +200,8 @@ class SequenceFuser {
   const FuseRowsOptions& options_;
   std::vector<std::unique_ptr<Unit>> units_;
   size_t merged_ = 0;
+  int next_number_ = 0;
+  std::set<std::pair<int, int>> refused_;  // by number
 };
 
 // Storages that one Fused step alone accesses, by that step.

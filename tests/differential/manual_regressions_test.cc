@@ -106,8 +106,8 @@ TEST(ManualRegressions, PartitionIdsOfDevicesInAnotherOrder) {
 })");
 }
 
-// A value is not replicated along the axes of the computation that it is in: no reshard cuts it over
-// them on its way, however cheap that is.
+// A value is not replicated along the axes of the computation that it is in: no reshard cuts it
+// over them on its way, however cheap that is.
 TEST(ManualRegressions, ReshardLeavesManualAxesAlone) {
   expect_same_meaning(Links::kWithoutLatency, R"(module @test {
   sdy.mesh @mesh = <["x"=3, "y"=2, "z"=2]>
