@@ -55,12 +55,12 @@ std::vector<KernelResources> parse_resources(const std::string& report) {
 #if SPMD_HAVE_CUDA
 namespace {
 
-#define SPMD_NVRTC_FUNCTIONS(X)                                                       \
-  X(Version)                                                                          \
-  X(CreateProgram)                                                                    \
-  X(DestroyProgram)                                                                   \
-  X(CompileProgram) X(GetProgramLogSize) X(GetProgramLog) X(GetCUBINSize) X(GetCUBIN) \
-      X(GetErrorString)
+#define SPMD_NVRTC_FUNCTIONS(X) \
+  X(Version)                    \
+  X(CreateProgram)              \
+  X(DestroyProgram)             \
+  X(CompileProgram)             \
+  X(GetProgramLogSize) X(GetProgramLog) X(GetCUBINSize) X(GetCUBIN) X(GetErrorString)
 
 struct Functions {
 #define SPMD_NVRTC_MEMBER(name) decltype(&::nvrtc##name) name = nullptr;

@@ -73,8 +73,8 @@ template <typename T>
 constexpr bool kIsComplex =
     std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
-// As stablehlo.minimum and maximum, which are those of IEEE 754-2019 (9.6): NaN wins, and -0 is less
-// than +0. Complex numbers compare lexicographically.
+// As stablehlo.minimum and maximum, which are those of IEEE 754-2019 (9.6): NaN wins, and -0 is
+// less than +0. Complex numbers compare lexicographically.
 struct Min {
   template <typename T>
   static T combine(T a, T b) {

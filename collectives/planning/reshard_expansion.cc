@@ -1,7 +1,7 @@
 // The ways out of a state: collectives and local steps.
-#include "collectives/planning/reshard_astar.h"
-
 #include <algorithm>
+
+#include "collectives/planning/reshard_astar.h"
 
 namespace spmd::reshard {
 namespace {

@@ -20,9 +20,10 @@ namespace spmd::cuda {
   X(MatmulDescCreate)                                                                      \
   X(MatmulDescDestroy)                                                                     \
   X(MatmulDescSetAttribute)                                                                \
-  X(MatrixLayoutCreate) X(MatrixLayoutDestroy) X(MatrixLayoutSetAttribute)                 \
-      X(MatmulPreferenceCreate) X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute) \
-          X(MatmulAlgoGetHeuristic) X(MatmulAlgoCheck) X(Matmul)
+  X(MatrixLayoutCreate)                                                                    \
+  X(MatrixLayoutDestroy) X(MatrixLayoutSetAttribute) X(MatmulPreferenceCreate)             \
+      X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute) X(MatmulAlgoGetHeuristic) \
+          X(MatmulAlgoCheck) X(Matmul)
 
 class Blas {
  public:

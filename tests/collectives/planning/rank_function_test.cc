@@ -37,9 +37,9 @@ TEST(RankFunction, HasHolesAndFillsThem) {
   EXPECT_TRUE(f.any_in(0, 3));
   EXPECT_FALSE(f.any_in(4, 2));
   EXPECT_TRUE(f.any_in(5, 9));
-  EXPECT_EQ(
-      f.filled(8, 0).runs(),
-      (std::vector<LinearRun>{{0, 2, 0, 0}, {2, 2, 7, 0}, {4, 2, 0, 0}, {6, 1, 7, 0}, {7, 1, 0, 0}}));
+  EXPECT_EQ(f.filled(8, 0).runs(),
+            (std::vector<LinearRun>{
+                {0, 2, 0, 0}, {2, 2, 7, 0}, {4, 2, 0, 0}, {6, 1, 7, 0}, {7, 1, 0, 0}}));
   EXPECT_EQ(f.mapped(-2, 1).uniform(), -13);
 }
 
