@@ -81,6 +81,13 @@ void RankPairs::append(const Run& run) {
   runs_.push_back(run);
 }
 
+bool RankPairs::stays_in_place() const {
+  return std::all_of(runs_.begin(), runs_.end(), [](const Run& run) {
+    const auto own = [](const Pair& pair) { return pair.first == pair.second; };
+    return own(run.pair(0)) && own(run.last());
+  });
+}
+
 std::optional<int64_t> RankPairs::source_of(int64_t target) const {
   for (const Run& run : runs_) {
     const auto index = Progression{run.target, run.target_step, run.count}.index_of(target);

@@ -68,6 +68,8 @@ class RankPairs {
   Iterator begin() const { return {runs_.data(), 0}; }
   Iterator end() const { return {runs_.data() + runs_.size(), 0}; }
 
+  // Whether every rank sends to itself.
+  bool stays_in_place() const;
   // Who sends to a rank, and to whom a rank sends, if anybody. Linear in runs.
   std::optional<int64_t> source_of(int64_t target) const;
   std::optional<int64_t> target_of(int64_t source) const;

@@ -53,29 +53,13 @@ Kernel prepared(Kernel kernel) {
   return kernel;
 }
 
-class CppPrinter : public KernelPrinter {
+class CppPrinter final : public KernelPrinter {
  public:
   CppPrinter(const Kernel& kernel, std::string& out) : KernelPrinter(prepared(kernel), out) {}
 
   void print(const std::string& name) {
     open("extern \"C\" void {}(void* const* args)", name);
-    for (size_t a = 0; a < kernel_.accesses.size(); ++a) {
-      const Access& access = kernel_.accesses[a];
-      const std::string type =
-          fmt::format("{}{}", access.writes ? "" : "const ", stored_type(access.dtype));
-      line("{0}* const p{1} = static_cast<{0}*>(args[{2}]);", type, a, access.argument);
-    }
-    switch (kernel_.mapping) {
-      case Mapping::kFlat:
-        flat();
-        break;
-      case Mapping::kRows:
-        rows();
-        break;
-      case Mapping::kColumnTiles:
-        column_tiles();
-        break;
-    }
+    body("args");
     close();
   }
 
@@ -87,7 +71,7 @@ class CppPrinter : public KernelPrinter {
 
   // ---- elements without reductions
 
-  void flat() {
+  void flat() override {
     const size_t rank = kernel_.rows.size();
     size_t loops = rank - 1;
     define_at_depth(0);
@@ -148,7 +132,7 @@ class CppPrinter : public KernelPrinter {
 
   // ---- reductions along memory: one row after the other
 
-  void rows() {
+  void rows() override {
     define_at_depth(0);
     for (size_t d = 0; d < kernel_.rows.size(); ++d) {
       loop(row(d), kernel_.rows[d]);
@@ -280,7 +264,7 @@ class CppPrinter : public KernelPrinter {
 
   // ---- reductions across memory: a tile of neighbouring rows at once
 
-  void column_tiles() {
+  void column_tiles() override {
     const size_t last = kernel_.rows.size() - 1;
     const int64_t total = kernel_.rows[last];
     const int64_t tile = total <= kOneTile ? total : kTileRows;

@@ -26,7 +26,7 @@ struct Launch {
   int threads = 1;
 };
 
-class CudaPrinter : public KernelPrinter {
+class CudaPrinter final : public KernelPrinter {
  public:
   CudaPrinter(const Kernel& kernel, std::string& out) : KernelPrinter(kernel, out) {
     choose_launch();
@@ -36,23 +36,7 @@ class CudaPrinter : public KernelPrinter {
   plan::Kernel print(const std::string& name) {
     open("extern \"C\" __global__ void __launch_bounds__({}) {}(const Args<{}> args)",
          launch_.threads, name, kernel_.num_arguments);
-    for (size_t a = 0; a < kernel_.accesses.size(); ++a) {
-      const Access& access = kernel_.accesses[a];
-      const std::string type =
-          fmt::format("{}{}", access.writes ? "" : "const ", stored_type(access.dtype));
-      line("{0}* const p{1} = static_cast<{0}*>(args.p[{2}]);", type, a, access.argument);
-    }
-    switch (kernel_.mapping) {
-      case Mapping::kFlat:
-        flat();
-        break;
-      case Mapping::kRows:
-        rows();
-        break;
-      case Mapping::kColumnTiles:
-        column_tiles();
-        break;
-    }
+    body("args.p");
     close();
     plan::Kernel result;
     result.set_name(name);
@@ -208,7 +192,7 @@ class CudaPrinter : public KernelPrinter {
 
   // ---- elements without reductions
 
-  void flat() {
+  void flat() override {
     const size_t rank = kernel_.rows.size();
     const int64_t vectors = kernel_.num_rows() / width_;
     define_at_depth(0);
@@ -238,7 +222,7 @@ class CudaPrinter : public KernelPrinter {
 
   // ---- reductions along memory: a warp or a block for each row
 
-  void rows() {
+  void rows() override {
     const int64_t count = kernel_.num_rows();
     line("const int t = threadIdx.x % {};", row_threads_);
     shared_memory(row_threads_ / kWarp);
@@ -413,7 +397,7 @@ class CudaPrinter : public KernelPrinter {
 
   // ---- reductions across memory: a warp for neighbouring rows, lines of warps for columns
 
-  void column_tiles() {
+  void column_tiles() override {
     const size_t last = kernel_.rows.size() - 1;
     const int64_t size = kernel_.rows[last], count = kernel_.num_rows() / size * tiles_;
     line("const int x = threadIdx.x % {0}, y = threadIdx.x / {0};", kWarp);

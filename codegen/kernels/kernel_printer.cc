@@ -43,6 +43,23 @@ void KernelPrinter::find_live() {
 
 // ---- indices
 
+void KernelPrinter::body(std::string_view arguments) {
+  for (size_t a = 0; a < kernel_.accesses.size(); ++a) {
+    const Access& access = kernel_.accesses[a];
+    const std::string type =
+        fmt::format("{}{}", access.writes ? "" : "const ", stored_type(access.dtype));
+    line("{0}* const p{1} = static_cast<{0}*>({2}[{3}]);", type, a, arguments, access.argument);
+  }
+  switch (kernel_.mapping) {
+    case Mapping::kFlat:
+      return flat();
+    case Mapping::kRows:
+      return rows();
+    case Mapping::kColumnTiles:
+      return column_tiles();
+  }
+}
+
 std::string KernelPrinter::index(const Strides& strides) const {
   std::string text;
   add_terms(text, strides.rows, 'r');

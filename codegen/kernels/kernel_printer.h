@@ -21,6 +21,15 @@ class KernelPrinter {
   }
 
  protected:
+  ~KernelPrinter() = default;
+
+  // The addresses of the accesses, out of the array that `arguments` names, and the loops.
+  void body(std::string_view arguments);
+  // The loops of each mapping.
+  virtual void flat() = 0;
+  virtual void rows() = 0;
+  virtual void column_tiles() = 0;
+
   static size_t at(int number) { return static_cast<size_t>(number); }
   const Node& node(int n) const { return kernel_.nodes[at(n)]; }
   const Access& access(int a) const { return kernel_.accesses[at(a)]; }

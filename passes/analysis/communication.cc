@@ -72,13 +72,7 @@ class Collector {
                            operand_bytes(), times);
       case OpCode::kCollectivePermute: {
         const auto& attrs = op.as<CollectivePermuteAttrs>();
-        const bool moves = std::any_of(
-            attrs.source_target_pairs.runs().begin(), attrs.source_target_pairs.runs().end(),
-            [](const RankPairs::Run& run) {
-              const auto [source, target] = run.pair(0);
-              return run.count > 1 ? run.source_step != run.target_step || source != target
-                                   : source != target;
-            });
+        const bool moves = !attrs.source_target_pairs.stays_in_place();
         return record(id, CollectiveKind::kPermute,
                       attrs.axes.empty() ? "explicit" : axis_names(attrs.axes, module_.mesh),
                       moves ? 2 : 1, operand_bytes(), times);

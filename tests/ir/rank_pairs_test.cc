@@ -36,6 +36,13 @@ TEST(RankPairs, EqualWhateverTheRuns) {
   EXPECT_FALSE(apart == (RankPairs{{0, 6}, {2, 5}, {4, 4}, {6, 2}}));
 }
 
+TEST(RankPairs, StaysInPlaceWhenEveryRankSendsToItself) {
+  EXPECT_TRUE(RankPairs().stays_in_place());
+  EXPECT_TRUE((RankPairs{{0, 0}, {1, 1}, {5, 5}}).stays_in_place());
+  EXPECT_FALSE((RankPairs{{0, 0}, {1, 1}, {2, 3}}).stays_in_place());
+  EXPECT_FALSE((RankPairs{{0, 2}, {1, 1}, {2, 0}}).stays_in_place());
+}
+
 TEST(RankPairs, FindsRanksThatOccurTwice) {
   const RankPairs once{{0, 3}, {1, 2}, {2, 1}, {7, 9}};
   EXPECT_EQ(once.repeated_source(), std::nullopt);

@@ -13,17 +13,24 @@
 
 namespace spmd::cuda {
 
-#define SPMD_CUBLASLT_FUNCTIONS(X)                                                         \
-  X(Create)                                                                                \
-  X(Destroy)                                                                               \
-  X(GetVersion)                                                                            \
-  X(MatmulDescCreate)                                                                      \
-  X(MatmulDescDestroy)                                                                     \
-  X(MatmulDescSetAttribute)                                                                \
-  X(MatrixLayoutCreate)                                                                    \
-  X(MatrixLayoutDestroy) X(MatrixLayoutSetAttribute) X(MatmulPreferenceCreate)             \
-      X(MatmulPreferenceDestroy) X(MatmulPreferenceSetAttribute) X(MatmulAlgoGetHeuristic) \
-          X(MatmulAlgoCheck) X(Matmul)
+// clang-format off
+#define SPMD_CUBLASLT_FUNCTIONS(X) \
+  X(Create)                        \
+  X(Destroy)                       \
+  X(GetVersion)                    \
+  X(MatmulDescCreate)              \
+  X(MatmulDescDestroy)             \
+  X(MatmulDescSetAttribute)        \
+  X(MatrixLayoutCreate)            \
+  X(MatrixLayoutDestroy)           \
+  X(MatrixLayoutSetAttribute)      \
+  X(MatmulPreferenceCreate)        \
+  X(MatmulPreferenceDestroy)       \
+  X(MatmulPreferenceSetAttribute)  \
+  X(MatmulAlgoGetHeuristic)        \
+  X(MatmulAlgoCheck)               \
+  X(Matmul)
+// clang-format on
 
 class Blas {
  public:

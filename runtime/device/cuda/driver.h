@@ -9,20 +9,44 @@
 namespace spmd::cuda {
 
 // Each is called as the function of the same name without `cu`.
-#define SPMD_CUDA_FUNCTIONS(X)                                                                     \
-  X(Init)                                                                                          \
-  X(DriverGetVersion)                                                                              \
-  X(GetErrorString)                                                                                \
-  X(DeviceGetCount)                                                                                \
-  X(DeviceGet)                                                                                     \
-  X(DeviceGetName)                                                                                 \
-  X(DeviceGetAttribute)                                                                            \
-  X(DevicePrimaryCtxRetain) X(CtxSetCurrent) X(MemGetInfo) X(MemAlloc) X(MemFree) X(MemsetD8Async) \
-      X(MemcpyHtoDAsync) X(MemcpyDtoHAsync) X(MemcpyDtoDAsync) X(Memcpy2DAsync) X(MemHostAlloc)    \
-          X(MemFreeHost) X(StreamCreate) X(StreamDestroy) X(StreamSynchronize) X(StreamQuery)      \
-              X(EventCreate) X(EventDestroy) X(EventRecord) X(EventSynchronize)                    \
-                  X(EventElapsedTime) X(ModuleLoadData) X(ModuleUnload) X(ModuleGetFunction)       \
-                      X(FuncSetAttribute) X(FuncGetAttribute) X(FuncLoad) X(LaunchKernel)
+// clang-format off
+#define SPMD_CUDA_FUNCTIONS(X) \
+  X(Init)                      \
+  X(DriverGetVersion)          \
+  X(GetErrorString)            \
+  X(DeviceGetCount)            \
+  X(DeviceGet)                 \
+  X(DeviceGetName)             \
+  X(DeviceGetAttribute)        \
+  X(DevicePrimaryCtxRetain)    \
+  X(CtxSetCurrent)             \
+  X(MemGetInfo)                \
+  X(MemAlloc)                  \
+  X(MemFree)                   \
+  X(MemsetD8Async)             \
+  X(MemcpyHtoDAsync)           \
+  X(MemcpyDtoHAsync)           \
+  X(MemcpyDtoDAsync)           \
+  X(Memcpy2DAsync)             \
+  X(MemHostAlloc)              \
+  X(MemFreeHost)               \
+  X(StreamCreate)              \
+  X(StreamDestroy)             \
+  X(StreamSynchronize)         \
+  X(StreamQuery)               \
+  X(EventCreate)               \
+  X(EventDestroy)              \
+  X(EventRecord)               \
+  X(EventSynchronize)          \
+  X(EventElapsedTime)          \
+  X(ModuleLoadData)            \
+  X(ModuleUnload)              \
+  X(ModuleGetFunction)         \
+  X(FuncSetAttribute)          \
+  X(FuncGetAttribute)          \
+  X(FuncLoad)                  \
+  X(LaunchKernel)
+// clang-format on
 
 class Driver {
  public:
