@@ -11,6 +11,7 @@
 #include "codegen/step_tree.h"
 #include "codegen/views.h"
 #include "runtime/plan/dtype.h"
+#include "runtime/plan/plan.h"
 #include "support/strings.h"
 
 namespace spmd::codegen {
