@@ -170,8 +170,9 @@ void Inputs::note_binding(const std::string& path, const NameBinding& binding,
 void Inputs::draw_missing() {
   for (int index : unbound()) {
     const plan::Argument& argument = plan_.arguments(index);
-    drawn_.push_back(draw_tensor(argument.name(), argument.placement()));
-    initial_.push_back({index, drawn_.back().view(), "--init random"});
+    initial_.push_back({index, {}, "--init random", [&](const LocalBlock& block, std::byte* local) {
+                          draw_block(argument.name(), argument.placement(), block, local);
+                        }});
     bound_[static_cast<size_t>(index)] = true;
   }
 }

@@ -1,7 +1,6 @@
 // What the arguments of a program get: tensors of the state and batch files, or random numbers.
 #pragma once
 
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "launcher/recorded_values.h"
 #include "runtime/binding.h"
 #include "runtime/io/tensor_source.h"
+#include "runtime/placement.h"
 #include "runtime/training_loop.h"
 
 namespace spmd {
@@ -60,14 +60,14 @@ class Inputs {
   std::vector<std::string> unused_state_, unused_batches_;  // tensors that no argument takes
   std::map<int, std::string> state_names_;
   std::vector<std::string> notes_;
-  std::list<Tensor> drawn_;
   std::vector<InitialValue> initial_;
   std::vector<BatchValue> batches_;
 };
 
-// A tensor for an argument that no file gives a value: floats normal with deviation 0.02, but zeros
-// for moments and counters, which are known by the words of their names; integers zero. Depends on
-// the name and the place in the global tensor only.
-Tensor draw_tensor(const std::string& name, const plan::Placement& placement);
+// The block of an argument that no file gives a value, drawn into zeros: floats normal with
+// deviation 0.02, but zeros for moments and counters, which are known by the words of their names;
+// integers zero. Depends on the name and the place in the global tensor only.
+void draw_block(const std::string& name, const plan::Placement& placement, const LocalBlock& block,
+                std::byte* local);
 
 }  // namespace spmd

@@ -174,12 +174,24 @@ void Executor::set_argument(int index, const TensorView& global, const std::stri
                     name_or_number(argument.name(), "argument", index),
                     describe(placement.dtype(), shape)),
         "give a tensor of that type and shape");
-  const Block block = block_of(placement, mesh_, communicator_.rank());
+  set_argument(index, [&](const LocalBlock& block, std::byte* local) {
+    cut_block(placement, block, global.data, local);
+  });
+}
+
+void Executor::set_argument(int index, const BlockWriter& write) {
+  const plan::Argument& argument = plan_.arguments(index);
+  const plan::Placement& placement = argument.placement();
+  const auto bytes = static_cast<size_t>(local_bytes(placement));
   std::byte* data = buffers_[static_cast<size_t>(argument.buffer())];
-  if (device_->shares_host_memory()) return cut_block(placement, block, global.data, data);
-  host_copy_.resize(static_cast<size_t>(local_bytes(placement)));
-  cut_block(placement, block, global.data, host_copy_.data());
-  device_->copy_in(data, host_copy_.data(), local_bytes(placement));
+  std::byte* local = data;
+  if (!device_->shares_host_memory()) {
+    host_copy_.resize(bytes);
+    local = host_copy_.data();
+  }
+  std::memset(local, 0, bytes);
+  write(block_of(placement, mesh_, communicator_.rank()), local);
+  if (local != data) device_->copy_in(data, local, static_cast<int64_t>(bytes));
 }
 
 void Executor::set_argument_local(int index, std::span<const std::byte> local) {

@@ -11,6 +11,7 @@
 #include "collectives/comm/communicator.h"
 #include "runtime/collective_step.h"
 #include "runtime/device/device.h"
+#include "runtime/placement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/tensor.h"
 #include "sharding/spec/mesh.h"
@@ -48,6 +49,10 @@ class Executor {
   void set_argument(int argument, const TensorView& global, const std::string& source);
   // The same from local bytes, of the placement's local shape.
   void set_argument_local(int argument, std::span<const std::byte> local);
+  // The same from a writer, which is given this rank's block and zeros, of the placement's local
+  // shape, to write it to.
+  using BlockWriter = std::function<void(const LocalBlock& block, std::byte* local)>;
+  void set_argument(int argument, const BlockWriter& write);
 
   // What ranks have to agree on before the first step; step() does it when nobody has. All ranks
   // call this together. Throws OutOfMemory.

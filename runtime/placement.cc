@@ -4,12 +4,9 @@
 #include <cstring>
 
 namespace spmd {
-namespace {
 
-// Visits the rows (along the last dimension) of a box: `visit(global offset, local offset, count)`
-// in elements.
-template <typename Visit>
-void for_each_row(const plan::Placement& placement, const Block& block, Visit visit) {
+void for_each_row(const plan::Placement& placement, const LocalBlock& block,
+                  const RowVisitor& visit) {
   const size_t rank = block.size.size();
   if (std::find(block.size.begin(), block.size.end(), 0) != block.size.end()) return;
   if (rank == 0) return visit(int64_t{0}, int64_t{0}, int64_t{1});
@@ -31,8 +28,6 @@ void for_each_row(const plan::Placement& placement, const Block& block, Visit vi
   }
 }
 
-}  // namespace
-
 Mesh mesh_of(const plan::Plan& plan) {
   std::vector<MeshAxis> axes;
   for (const plan::MeshAxis& axis : plan.mesh()) axes.push_back({axis.name(), axis.size()});
@@ -48,9 +43,9 @@ AxisList axes_of(const plan::AxisList& list) {
   return axes;
 }
 
-Block block_of(const plan::Placement& placement, const Mesh& mesh, int64_t device) {
+LocalBlock block_of(const plan::Placement& placement, const Mesh& mesh, int64_t device) {
   const std::vector<int64_t> coordinates = mesh.coordinates_of(device);
-  Block block;
+  LocalBlock block;
   for (int d = 0; d < placement.global_shape_size(); ++d) {
     const AxisList axes = d < placement.axes_size() ? axes_of(placement.axes(d)) : AxisList{};
     const int64_t local = placement.local_shape(d);
@@ -61,16 +56,15 @@ Block block_of(const plan::Placement& placement, const Mesh& mesh, int64_t devic
   return block;
 }
 
-void cut_block(const plan::Placement& placement, const Block& block, const std::byte* global,
+void cut_block(const plan::Placement& placement, const LocalBlock& block, const std::byte* global,
                std::byte* local) {
   const int64_t bytes = plan::byte_size(placement.dtype());
-  std::memset(local, 0, static_cast<size_t>(plan::element_count(placement.local_shape()) * bytes));
   for_each_row(placement, block, [&](int64_t from, int64_t to, int64_t count) {
     std::memcpy(local + to * bytes, global + from * bytes, static_cast<size_t>(count * bytes));
   });
 }
 
-void paste_block(const plan::Placement& placement, const Block& block, const std::byte* local,
+void paste_block(const plan::Placement& placement, const LocalBlock& block, const std::byte* local,
                  std::byte* global) {
   const int64_t bytes = plan::byte_size(placement.dtype());
   for_each_row(placement, block, [&](int64_t to, int64_t from, int64_t count) {

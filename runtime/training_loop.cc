@@ -24,8 +24,12 @@ void TrainingLoop::prepare(TrainingRun run) {
   run_ = std::move(run);
   check_all_bound();
   check_batches();
-  for (const InitialValue& initial : run_.initial)
-    executor_.set_argument(initial.argument, initial.value, initial.source);
+  for (const InitialValue& initial : run_.initial) {
+    if (initial.write)
+      executor_.set_argument(initial.argument, initial.write);
+    else
+      executor_.set_argument(initial.argument, initial.value, initial.source);
+  }
 }
 
 void TrainingLoop::check_all_bound() const {

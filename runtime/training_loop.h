@@ -15,6 +15,8 @@ struct InitialValue {
   int argument = 0;
   TensorView value;    // global
   std::string source;  // "state.safetensors: tensor w", for messages
+  // Writes each rank's block instead, where there is no `value`.
+  Executor::BlockWriter write = nullptr;
 };
 
 // A value that advances: step i uses slice i of the leading dimension.

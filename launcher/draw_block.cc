@@ -57,6 +57,23 @@ void store(plan::DType dtype, double value, std::byte* to) {
   }
 }
 
+struct Row {
+  int64_t global, local, count;
+};
+
+// All of one length: rows that follow each other in both tensors are one.
+std::vector<Row> rows_of(const plan::Placement& placement, const LocalBlock& block) {
+  std::vector<Row> rows;
+  for_each_row(placement, block, [&](int64_t global, int64_t local, int64_t count) {
+    Row* last = rows.empty() ? nullptr : &rows.back();
+    if (last && last->global + last->count == global && last->local + last->count == local)
+      last->count += count;
+    else
+      rows.push_back({global, local, count});
+  });
+  return rows;
+}
+
 // work(begin, end) for parts of [0, count) that threads share; of large counts only.
 template <typename Work>
 void in_parts(int64_t count, const Work& work) {
@@ -72,21 +89,23 @@ void in_parts(int64_t count, const Work& work) {
 
 }  // namespace
 
-Tensor draw_tensor(const std::string& name, const plan::Placement& placement) {
-  Tensor tensor{placement.dtype(), plan::dims_of(placement.global_shape()), {}};
-  const int64_t bytes = plan::byte_size(tensor.dtype);
-  const int64_t count = tensor.view().num_elements();
-  tensor.bytes.resize(static_cast<size_t>(count * bytes));
-  if (!plan::is_float(tensor.dtype) || starts_at_zero(name)) return tensor;
+void draw_block(const std::string& name, const plan::Placement& placement, const LocalBlock& block,
+                std::byte* local) {
+  const plan::DType dtype = placement.dtype();
+  if (!plan::is_float(dtype) || starts_at_zero(name)) return;
   uint64_t seed = 0;
   for (char c : name) seed = mix(seed * 31 + static_cast<unsigned char>(c));
-  in_parts(count, [&](int64_t begin, int64_t end) {
+  const std::vector<Row> rows = rows_of(placement, block);
+  if (rows.empty()) return;
+  const int64_t bytes = plan::byte_size(dtype), columns = rows[0].count;
+  in_parts(static_cast<int64_t>(rows.size()) * columns, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      store(tensor.dtype, kDeviation * normal(seed, static_cast<uint64_t>(i)),
-            tensor.bytes.data() + i * bytes);
+      const Row& row = rows[static_cast<size_t>(i / columns)];
+      const int64_t column = i % columns;
+      const double value = kDeviation * normal(seed, static_cast<uint64_t>(row.global + column));
+      store(dtype, value, local + (row.local + column) * bytes);
     }
   });
-  return tensor;
 }
 
 }  // namespace spmd
