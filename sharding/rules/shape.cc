@@ -84,8 +84,8 @@ void transpose(const Function& fn, const Op& op, FactorRule& rule) {
   }
 }
 
-// Dimension d of the operands is dimension d of the result. Where `untouched(d)` holds it passes
-// through; where not, rows move between blocks.
+// Dimension d of the operands is dimension d of the result. Where `untouched(d)` holds, or there
+// are no rows, it passes through; where not, rows move between blocks.
 template <typename Untouched>
 void same_dims(const Function& fn, const Op& op, FactorRule& rule, Untouched&& untouched) {
   const int64_t rank = fn.type(op.results[0]).rank();
@@ -97,8 +97,9 @@ void same_dims(const Function& fn, const Op& op, FactorRule& rule, Untouched&& u
     int64_t largest = fn.type(op.results[0]).dim(d);
     bool empty = largest == 0;
     for (size_t i : tensors) largest = std::max(largest, fn.type(op.operands[i]).dim(d));
-    if (!untouched(d) && (empty || largest == 1)) continue;
-    const int factor = untouched(d) ? rule.add_factor(largest) : rule.add_exchanged(largest);
+    const bool passes = untouched(d) || largest == 0;
+    if (!passes && (empty || largest == 1)) continue;
+    const int factor = passes ? rule.add_factor(largest) : rule.add_exchanged(largest);
     put(rule.results[0], d, factor);
     for (size_t i : tensors) put(rule.operands[i], d, factor);
   }

@@ -82,7 +82,7 @@ const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
       {&OpDrawer::manual_computation, 1, 1},
       {&OpDrawer::collective, 1, 6},
       {&OpDrawer::fft, 2, 1},
-      {&OpDrawer::cholesky, 1, 2},
+      {&OpDrawer::cholesky, 2, 5},
       {&OpDrawer::triangular_solve, 1, 2},
       {&OpDrawer::complex, 2, 3},
       {&OpDrawer::special_function, 2, 15},
