@@ -78,7 +78,7 @@ ValueId OpDrawer::slice(ValueId x) {
     start[d] = random_.pick(0, limit[d] / 2);
     limit[d] = random_.pick(std::min(limit[d], start[d] + 1), limit[d]);
     stride[d] = random_.pick(1, 3);
-    if (random_.chance(4)) limit[d] = start[d];
+    if (random_.chance(6)) limit[d] = start[d];
   }
   return known(b_->slice(x, start, limit, stride), bound(x));
 }
