@@ -13,25 +13,29 @@ class CommonOps {
   CommonOps(const Module& module, Function& fn) : module_(module), fn_(fn) {}
 
   bool run() {
-    block(fn_.body());
+    std::vector<Entry> added;
+    for_each_op(fn_, fn_.body(), [&](OpId op) { visit(op, added); });
     return changed_;
   }
 
  private:
-  using Table = std::unordered_map<size_t, std::vector<OpId>>;
+  using Table = std::unordered_multimap<size_t, OpId>;  // by hash
+  using Entry = Table::value_type;
 
   // What the block adds to the table is gone when it ends.
   void block(BlockId id) {
-    std::vector<size_t> added;
+    std::vector<Entry> added;
     for_each_op(fn_, id, [&](OpId op) { visit(op, added); });
-    for (size_t i = added.size(); i-- > 0;) {
-      const auto entry = seen_.find(added[i]);
-      entry->second.pop_back();
-      if (entry->second.empty()) seen_.erase(entry);
-    }
+    for (const Entry& entry : added) remove(entry);
   }
 
-  void visit(OpId id, std::vector<size_t>& added) {
+  void remove(const Entry& entry) {
+    auto found = seen_.find(entry.first);
+    while (found->second != entry.second) ++found;
+    seen_.erase(found);
+  }
+
+  void visit(OpId id, std::vector<Entry>& added) {
     regions(id);
     const OpCode code = fn_.op(id).code;
     if (code == OpCode::kReturn || code == OpCode::kOptimizationBarrier ||
@@ -39,14 +43,12 @@ class CommonOps {
       return;
     }
     const size_t hash = hash_op(fn_, id);
-    std::vector<OpId>& candidates = seen_[hash];
-    for (OpId candidate : candidates) {
-      if (!equal_ops(fn_, candidate, id)) continue;
-      merge(candidate, id);
-      return;
+    const auto [first, last] = seen_.equal_range(hash);
+    for (auto candidate = first; candidate != last; ++candidate) {
+      if (!equal_ops(fn_, candidate->second, id)) continue;
+      return merge(candidate->second, id);
     }
-    candidates.push_back(id);
-    added.push_back(hash);
+    added.push_back(*seen_.emplace(hash, id));
   }
 
   void regions(OpId id) {
