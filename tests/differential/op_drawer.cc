@@ -71,7 +71,7 @@ const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
       {&OpDrawer::gather, 4, 1},
       {&OpDrawer::scatter, 4, 1},
       {&OpDrawer::sort, 1, 1},
-      {&OpDrawer::top_k, 1, 1},
+      {&OpDrawer::top_k, 1, 2},
       {&OpDrawer::random_bits, 1, 1},
       {&OpDrawer::loop, 3, 1},
       {&OpDrawer::contraction_loop, 1, 1},
