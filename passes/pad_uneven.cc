@@ -12,6 +12,7 @@ namespace spmd {
 
 std::vector<Placement> UnevenPadder::read_placements() const {
   std::vector<Placement> placements;
+  placements.reserve(from_.num_value_ids());
   for (size_t i = 0; i < from_.num_value_ids(); ++i) {
     const Value& value = from_.value(static_cast<ValueId>(i));
     placements.push_back(value.sharding ? to_placement(*value.sharding, atoms_)

@@ -1,8 +1,10 @@
 #include "sharding/propagation/propagation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sharding/propagation/graph.h"
+#include "sharding/sharding_pool.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -138,6 +140,12 @@ bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int facto
     const auto at = std::find(factors.begin(), factors.end(), factor);
     if (at == factors.end() || !state.dims[d].open) continue;
     DimState& dim = state.dims[d];
+    // The most frequent end of it, found without the lists.
+    if (factors.size() == 1 && (dim.axes.size() >= axes.size() ||
+                                !std::equal(dim.axes.begin(), dim.axes.end(), axes.begin()) ||
+                                (state.used >> axes[dim.axes.size()] & 1) != 0)) {
+      return false;
+    }
     const auto position = static_cast<size_t>(at - factors.begin());
     std::vector<AtomList> lists = axes_of_factors(dim.axes, factors, node.factors, atoms_);
     AtomList& own = lists[position];
@@ -169,17 +177,18 @@ bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int facto
 }
 
 void Propagation::write_back() {
+  ShardingPool shardings(atoms_);
   for (size_t i = 0; i < fn_.num_value_ids(); ++i) {
     Value& value = fn_.value(static_cast<ValueId>(i));
     Placement placement = Placement::replicated(value.type.rank());
     for (size_t d = 0; d < graph_.states[i].dims.size(); ++d) {
       placement.dims[d] = std::move(graph_.states[i].dims[d].axes);
     }
-    Sharding sharding = to_sharding(placement, atoms_);
-    if (value.sharding) {
-      sharding.unreduced = value.sharding->unreduced;
-      sharding.reduction = value.sharding->reduction;
-    }
+    const ShardingRef before = std::exchange(value.sharding, shardings.of(placement));
+    if (before == nullptr || before->unreduced.empty()) continue;
+    Sharding sharding = *value.sharding;
+    sharding.unreduced = before->unreduced;
+    sharding.reduction = before->reduction;
     value.sharding = std::make_shared<const Sharding>(std::move(sharding));
   }
   // A result that replaces an argument is placed like it; others as declared, or as they came.
