@@ -242,8 +242,9 @@ Pass pad_uneven_pass() {
   return {"pad_uneven", "pad dimensions that their shards do not divide",
           [](Module& module, PassContext& context) {
             if (module.mesh.num_axes() == 0) return false;
-            const bool released = release_minor_axes(module, context.options.cost);
-            return UnevenPadder(module, context).run() || released;
+            const MinorAxesReleased released = release_minor_axes(module, context.options.cost);
+            if (!released.leaves_padding) return released.changed;
+            return UnevenPadder(module, context).run() || released.changed;
           }};
 }
 

@@ -34,6 +34,12 @@ AtomList AtomTable::to_atoms(const AxisList& axes) const {
   };
   for (const AxisRef& axis : axes) {
     if (append(axis)) continue;
+    if (axis.is_full()) {  // its atoms, which stand together
+      for (const AxisRef& atom : atoms_) {
+        if (atom.axis == axis.axis) append(atom);
+      }
+      continue;
+    }
     for (const AxisRef& ref : spmd::to_atoms({axis}, mesh_)) {
       if (ref.size_in(mesh_) == 1) continue;
       SPMD_CHECK(append(ref), "unknown atom");
