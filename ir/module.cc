@@ -259,13 +259,17 @@ void Module::drop_unreachable_functions() {
     }
   };
   if (const auto index = find_function("main")) reach(*index);
-  while (!work.empty()) {
+  const auto all_reached = [&] {
+    return std::find(reached.begin(), reached.end(), false) == reached.end();
+  };
+  while (!work.empty() && !all_reached()) {
     const Function& fn = function(work.back());
     work.pop_back();
     walk(fn, [&](OpId id) {
       if (fn.op(id).code == OpCode::kCall) reach(fn.op(id).as<CallAttrs>().callee);
     });
   }
+  if (all_reached()) return;
   std::vector<int> renumbered(functions_.size(), -1);
   std::vector<std::unique_ptr<Function>> kept;
   by_name_.clear();

@@ -150,6 +150,8 @@ class Sweeper {
   }
 
   void shrink(OpId id) {
+    const Op& op = fn_.op(id);
+    if (op.regions.empty() && op.code != OpCode::kOptimizationBarrier) return;
     const std::vector<bool> dead = live_.dead(fn_.op(id).results);
     const bool any = std::find(dead.begin(), dead.end(), true) != dead.end();
     switch (fn_.op(id).code) {

@@ -22,7 +22,7 @@ void ReshardInserter::read_placements() {
 }
 
 void ReshardInserter::set_placement(ValueId value, Placement placement) {
-  fn_.value(value).sharding = std::make_shared<const Sharding>(to_sharding(placement, atoms_));
+  fn_.value(value).sharding = shardings_.of(placement);
   if (placements_.size() <= index_of(value)) placements_.resize(index_of(value) + 1);
   placements_[index_of(value)] = std::move(placement);
 }

@@ -12,6 +12,7 @@ namespace spmd {
 
 std::vector<Placement> UnevenPadder::read_placements() const {
   std::vector<Placement> placements;
+  placements.reserve(from_.num_value_ids());
   for (size_t i = 0; i < from_.num_value_ids(); ++i) {
     const Value& value = from_.value(static_cast<ValueId>(i));
     placements.push_back(value.sharding ? to_placement(*value.sharding, atoms_)
@@ -241,8 +242,9 @@ Pass pad_uneven_pass() {
   return {"pad_uneven", "pad dimensions that their shards do not divide",
           [](Module& module, PassContext& context) {
             if (module.mesh.num_axes() == 0) return false;
-            const bool released = release_minor_axes(module, context.options.cost);
-            return UnevenPadder(module, context).run() || released;
+            const MinorAxesReleased released = release_minor_axes(module, context.options.cost);
+            if (!released.leaves_padding) return released.changed;
+            return UnevenPadder(module, context).run() || released.changed;
           }};
 }
 

@@ -26,11 +26,24 @@ int64_t AtomTable::extent(const AtomList& atoms) const {
 
 AtomList AtomTable::to_atoms(const AxisList& axes) const {
   AtomList list;
-  for (const AxisRef& ref : spmd::to_atoms(axes, mesh_)) {
-    if (ref.size_in(mesh_) == 1) continue;
+  const auto append = [&](const AxisRef& ref) {
     const auto found = std::find(atoms_.begin(), atoms_.end(), ref);
-    SPMD_CHECK(found != atoms_.end(), "unknown atom");
+    if (found == atoms_.end()) return false;
     list.push_back(static_cast<Atom>(found - atoms_.begin()));
+    return true;
+  };
+  for (const AxisRef& axis : axes) {
+    if (append(axis)) continue;
+    if (axis.is_full()) {  // its atoms, which stand together
+      for (const AxisRef& atom : atoms_) {
+        if (atom.axis == axis.axis) append(atom);
+      }
+      continue;
+    }
+    for (const AxisRef& ref : spmd::to_atoms({axis}, mesh_)) {
+      if (ref.size_in(mesh_) == 1) continue;
+      SPMD_CHECK(append(ref), "unknown atom");
+    }
   }
   return list;
 }
@@ -52,6 +65,7 @@ AtomMask Placement::mask() const {
 
 Placement to_placement(const Sharding& sharding, const AtomTable& atoms) {
   Placement placement;
+  placement.dims.reserve(sharding.dims.size());
   for (const DimSharding& dim : sharding.dims) placement.dims.push_back(atoms.to_atoms(dim.axes));
   placement.partial = atoms.to_atoms(sharding.unreduced);
   std::sort(placement.partial.begin(), placement.partial.end());
@@ -61,6 +75,7 @@ Placement to_placement(const Sharding& sharding, const AtomTable& atoms) {
 
 Sharding to_sharding(const Placement& placement, const AtomTable& atoms) {
   Sharding sharding;
+  sharding.dims.reserve(placement.dims.size());
   for (const AtomList& dim : placement.dims) {
     sharding.dims.push_back({atoms.to_axes(dim), false, std::nullopt});
   }

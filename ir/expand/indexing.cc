@@ -13,6 +13,14 @@ Values expand_torch_index_select(Expansion& e) {
   const int64_t batch = attrs.batch_dims < 0 ? attrs.batch_dims + index.rank() : attrs.batch_dims;
   e.require(dim >= 0 && dim < operand.rank() && batch >= 0 && batch <= dim && batch <= index.rank(),
             fmt::format("dim {} or batch_dims {} is out of range", attrs.dim, attrs.batch_dims));
+  if (operand.dim(dim) == 0) {  // no slice of a gather fits
+    e.require(index.num_elements() == 0,
+              fmt::format("dimension {} of its operand is empty, its indices are not", dim));
+    Dims shape(operand.shape.begin(), operand.shape.begin() + dim);
+    shape.insert(shape.end(), index.shape.begin() + batch, index.shape.end());
+    shape.insert(shape.end(), operand.shape.begin() + dim + 1, operand.shape.end());
+    return {e.b.splat(operand.with_shape(std::move(shape)), 0)};
+  }
   GatherAttrs gather;
   gather.collapsed_slice_dims = gather.start_index_map = {dim};
   gather.index_vector_dim = index.rank();

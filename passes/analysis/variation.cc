@@ -1,6 +1,7 @@
 #include "passes/analysis/variation.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace spmd {
 namespace {
@@ -87,14 +88,14 @@ AxisMask axes_spanned(const Op& op, const Mesh& mesh) {
 }
 
 Variation::Variation(const Module& module, VariationSource source)
-    : module_(module), fn_(module.main()), source_(source) {
+    : module_(module),
+      fn_(module.main()),
+      source_(source),
+      varying_(module.main().num_value_ids()) {
   visit(fn_.body(), 0);
 }
 
-AxisMask Variation::of(ValueId value) const {
-  const auto found = varying_.find(value);
-  return found == varying_.end() ? 0 : found->second;
-}
+AxisMask Variation::of(ValueId value) const { return varying_[index_of(value)]; }
 
 void Variation::visit(BlockId block, AxisMask around) {
   for_each_op(fn_, block, [&](OpId id) { visit_op(fn_.op(id), around); });
@@ -110,7 +111,7 @@ void Variation::visit_op(const Op& op, AxisMask around) {
   for (AxisMask before = ~AxisMask{0}; !op.regions.empty() && before != mask;) {
     before = mask;
     for (BlockId region : op.regions) {
-      for (ValueId argument : fn_.block(region).args) varying_[argument] = mask;
+      for (ValueId argument : fn_.block(region).args) varying_[index_of(argument)] = mask;
       visit(region, around);
       for (ValueId returned : fn_.op(fn_.terminator(region)).operands) mask |= of(returned);
     }
@@ -120,7 +121,7 @@ void Variation::visit_op(const Op& op, AxisMask around) {
       family_of(op.code) == OpFamily::kCollective || op.code == OpCode::kOptimizationBarrier;
   for (size_t i = 0; i < op.results.size(); ++i) {
     const bool own = one_by_one && op.operands.size() == op.results.size();
-    varying_[op.results[i]] = after(op, own ? of(op.operands[i]) : mask, around);
+    varying_[index_of(op.results[i])] = after(op, own ? of(op.operands[i]) : mask, around);
   }
 }
 
@@ -136,8 +137,8 @@ void Variation::visit_while(const Op& op, AxisMask around) {
   for (bool grown = true; grown;) {
     grown = false;
     for (size_t i = 0; i < carried.size(); ++i) {
-      varying_[fn_.block(condition).args[i]] = carried[i];
-      varying_[fn_.block(body).args[i]] = carried[i];
+      varying_[index_of(fn_.block(condition).args[i])] = carried[i];
+      varying_[index_of(fn_.block(body).args[i])] = carried[i];
     }
     visit(condition, around);
     visit(body, around);
@@ -149,7 +150,7 @@ void Variation::visit_while(const Op& op, AxisMask around) {
       carried[i] = mask;
     }
   }
-  for (size_t i = 0; i < carried.size(); ++i) varying_[op.results[i]] = carried[i];
+  for (size_t i = 0; i < carried.size(); ++i) varying_[index_of(op.results[i])] = carried[i];
 }
 
 void Variation::visit_branches(const Op& op, AxisMask around) {
@@ -159,7 +160,7 @@ void Variation::visit_branches(const Op& op, AxisMask around) {
     const std::vector<ValueId>& returned = fn_.op(fn_.terminator(region)).operands;
     for (size_t i = 0; i < masks.size(); ++i) masks[i] |= of(returned[i]);
   }
-  for (size_t i = 0; i < masks.size(); ++i) varying_[op.results[i]] = masks[i];
+  for (size_t i = 0; i < masks.size(); ++i) varying_[index_of(op.results[i])] = masks[i];
 }
 
 AxisMask Variation::after(const Op& op, AxisMask mask, AxisMask around) const {
@@ -193,14 +194,14 @@ void Variation::visit_manual(const Op& op, AxisMask around) {
   for (size_t i = 0; i < args.size(); ++i) {
     const AxisMask cut =
         source_ == VariationSource::kDeviceNumbers ? 0 : axes_of(attrs.in_shardings[i]) & own;
-    varying_[args[i]] = of(op.operands[i]) | cut;
+    varying_[index_of(args[i])] = of(op.operands[i]) | cut;
   }
   visit(region, around | own);
   const std::vector<ValueId>& returned = fn_.op(fn_.terminator(region)).operands;
   for (size_t i = 0; i < returned.size(); ++i) {
     const AxisMask mask = of(returned[i]);
     if ((mask & own & ~axes_of(attrs.out_shardings[i])) != 0) well_defined_ = false;
-    varying_[op.results[i]] = mask & ~own;
+    varying_[index_of(op.results[i])] = mask & ~own;
   }
 }
 

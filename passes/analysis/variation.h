@@ -2,7 +2,7 @@
 // device.
 #pragma once
 
-#include <unordered_map>
+#include <vector>
 
 #include "ir/module.h"
 
@@ -38,7 +38,7 @@ class Variation {
   const Module& module_;
   const Function& fn_;
   VariationSource source_;
-  std::unordered_map<ValueId, AxisMask> varying_;
+  std::vector<AxisMask> varying_;  // by value
   bool well_defined_ = true;
 };
 

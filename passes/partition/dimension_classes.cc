@@ -29,6 +29,7 @@ std::vector<bool> exact_factors(const FactorRule& rule) {
 DimensionClasses::DimensionClasses(const Function& fn, const std::vector<Placement>& placements,
                                    const AtomTable& atoms, ReshardCosts& costs)
     : fn_(fn), placements_(placements), atoms_(atoms), costs_(costs) {
+  first_.reserve(fn.num_value_ids());
   for (size_t i = 0; i < fn.num_value_ids(); ++i) {
     first_.push_back(static_cast<uint32_t>(size_.size()));
     const Dims& shape = fn.type(static_cast<ValueId>(i)).shape;

@@ -15,13 +15,14 @@ class MinorAxes : ReshardRewriter {
 
   // One round: padding is found, and what it tears apart is released. Every round takes axes from
   // some op, so rounds end.
-  bool run() {
+  MinorAxesReleased run() {
     std::vector<Placement> placements;
+    placements.reserve(fn_.num_value_ids());
     for (size_t i = 0; i < fn_.num_value_ids(); ++i) {
       placements.push_back(placement(static_cast<ValueId>(i)));
     }
     const DimensionClasses classes(fn_, placements, atoms_, costs_);
-    if (!classes.any_padding()) return false;
+    if (!classes.any_padding()) return {};
     std::vector<OpId> torn;
     walk(fn_, [&](OpId id) {
       if (const auto rule = factor_rule(fn_, id); rule && torn_axes(id, *rule, classes) != 0) {
@@ -32,7 +33,7 @@ class MinorAxes : ReshardRewriter {
       const FactorRule rule = *factor_rule(fn_, id);
       release(id, with_dependents(id, rule, torn_axes(id, rule, classes)));
     }
-    return !torn.empty();
+    return {.changed = !torn.empty(), .leaves_padding = true};
   }
 
  private:
@@ -119,10 +120,13 @@ class MinorAxes : ReshardRewriter {
 
 }  // namespace
 
-bool release_minor_axes(Module& module, const CostModel& cost) {
+MinorAxesReleased release_minor_axes(Module& module, const CostModel& cost) {
   bool changed = false;
-  while (MinorAxes(module, cost).run()) changed = true;
-  return changed;
+  while (true) {
+    const MinorAxesReleased round = MinorAxes(module, cost).run();
+    if (!round.changed) return {changed, round.leaves_padding};
+    changed = true;
+  }
 }
 
 }  // namespace spmd

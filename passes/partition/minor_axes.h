@@ -6,10 +6,15 @@
 
 namespace spmd {
 
+struct MinorAxesReleased {
+  bool changed = false;
+  bool leaves_padding = false;  // some dimension is padded all the same (DimensionClasses)
+};
+
 // A dimension of several factors, [i, j], may be sharded along j only while i and j have their true
 // sizes: a longer i would be the one that the axes of j cut. Reshards the operands and results of
 // every op of main() for which that does not hold, so that its minor factors are whole. Placements
-// agree before and after. Returns whether anything changed.
-bool release_minor_axes(Module& module, const CostModel& cost);
+// agree before and after.
+MinorAxesReleased release_minor_axes(Module& module, const CostModel& cost);
 
 }  // namespace spmd

@@ -3,6 +3,7 @@
 namespace spmd {
 
 void Rebuilder::rebuild_function() {
+  map_.reserve(from_.num_value_ids());
   for (ValueId arg : from_.arguments()) {
     map_[arg] = to_.add_block_argument(to_.body(), new_type(arg), from_.value(arg).sharding);
   }

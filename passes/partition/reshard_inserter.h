@@ -7,6 +7,7 @@
 #include "ir/builder.h"
 #include "passes/partition/placement_choice.h"
 #include "passes/pass.h"
+#include "sharding/sharding_pool.h"
 
 namespace spmd {
 
@@ -67,6 +68,7 @@ class ReshardInserter {
   Function& fn_;
   PassContext& context_;
   AtomTable atoms_;
+  ShardingPool shardings_{atoms_};
   ReshardCosts costs_;
   PlacementChoice choice_;
   std::vector<Placement> placements_;

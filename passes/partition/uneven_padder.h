@@ -6,6 +6,7 @@
 #include "passes/partition/dimension_classes.h"
 #include "passes/partition/rebuilder.h"
 #include "passes/pass.h"
+#include "sharding/sharding_pool.h"
 
 namespace spmd {
 
@@ -59,7 +60,7 @@ class UnevenPadder : public Rebuilder {
                     std::vector<ValueId>& operands, Builder& builder);
 
   ValueId placed(ValueId value, const Placement& placement) {
-    to_.value(value).sharding = std::make_shared<const Sharding>(to_sharding(placement, atoms_));
+    to_.value(value).sharding = shardings_.of(placement);
     return value;
   }
   ValueId reshard(ValueId value, const Placement& placement, Builder& builder) {
@@ -75,6 +76,7 @@ class UnevenPadder : public Rebuilder {
 
   Module& module_;
   AtomTable atoms_;
+  ShardingPool shardings_{atoms_};
   ReshardCosts costs_;
   std::vector<Placement> placements_;
   DimensionClasses classes_;

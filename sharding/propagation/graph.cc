@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "ir/describe.h"
 #include "sharding/propagation/propagation.h"
@@ -174,9 +175,11 @@ void GraphCollector::finish(Node& node) {
       }
     }
   }
-  for (size_t f = 0; f < node.factors.size(); ++f) node.order.push_back(static_cast<int>(f));
-  std::stable_sort(node.order.begin(), node.order.end(), [&](int a, int b) {
-    return weight[static_cast<size_t>(a)] > weight[static_cast<size_t>(b)];
+  node.order.resize(node.factors.size());
+  std::iota(node.order.begin(), node.order.end(), 0);
+  std::sort(node.order.begin(), node.order.end(), [&](int a, int b) {
+    const int64_t of_a = weight[static_cast<size_t>(a)], of_b = weight[static_cast<size_t>(b)];
+    return of_a != of_b ? of_a > of_b : a < b;
   });
   graph_.nodes.push_back(std::move(node));
 }
@@ -196,6 +199,7 @@ void GraphCollector::collect_tensors(const Op& op, FactorRule& rule, Node& node)
     drop_small(value, tensor);
     node.tensors.push_back({static_cast<uint32_t>(value), std::move(tensor.dims)});
   };
+  node.tensors.reserve(op.operands.size() + op.results.size());
   for (size_t i = 0; i < op.operands.size(); ++i) {
     ValueId value = op.operands[i];
     if (op.code == OpCode::kConcatenate) {
@@ -271,15 +275,15 @@ void GraphCollector::collect_nodes() {
   // Regions of reducers and comparators hold scalars only: nothing to propagate.
   walk(fn_, [&](OpId id) { collect_op(id); });
   tie_groups();
+  std::vector<bool> is_state(fn_.results().size(), false);
+  for (const ArgumentInfo& info : fn_.argument_info) {
+    if (info.aliased_result >= 0) is_state[static_cast<size_t>(info.aliased_result)] = true;
+  }
   for (size_t i = 0; i < fn_.results().size(); ++i) {
     const ValueId result = fn_.results()[i];
     if (!fn_.result_info[i].sharding || is_free_source(fn_, result)) continue;
-    bool is_state = false;
-    for (const ArgumentInfo& info : fn_.argument_info) {
-      is_state = is_state || info.aliased_result == static_cast<int>(i);
-    }
     tie({static_cast<uint32_t>(result),
-         add_fixed_state(fn_.type(result), *fn_.result_info[i].sharding, is_state ? 1 : 0,
+         add_fixed_state(fn_.type(result), *fn_.result_info[i].sharding, is_state[i] ? 1 : 0,
                          "result " + name_of_result(fn_, i))},
         fn_.type(result).rank());
   }

@@ -14,10 +14,21 @@ void OriginTable::add_fixed(std::string annotation) {
 
 void OriginTable::record(uint32_t state, uint32_t source, OpId op) { steps_[state] = {source, op}; }
 
-// The state whose axes `state` has: sources had theirs earlier, so this ends.
-uint32_t OriginTable::root_of(uint32_t state) const {
-  while (steps_[state].source != kOwn) state = steps_[state].source;
-  return state;
+// For every state, the one whose axes it has: sources had theirs earlier, so each chain ends. A
+// chain may be as long as the program and is walked once.
+std::vector<uint32_t> OriginTable::roots() const {
+  std::vector<uint32_t> roots(steps_.size(), kOwn), chain;
+  for (uint32_t first = 0; first < roots.size(); ++first) {
+    uint32_t state = first;
+    while (roots[state] == kOwn && steps_[state].source != kOwn) {
+      chain.push_back(state);
+      state = steps_[state].source;
+    }
+    if (roots[state] == kOwn) roots[state] = state;
+    for (uint32_t on_the_way : chain) roots[on_the_way] = roots[state];
+    chain.clear();
+  }
+  return roots;
 }
 
 std::string OriginTable::annotation_of(uint32_t state) const {
@@ -32,13 +43,13 @@ std::string OriginTable::annotation_of(uint32_t state) const {
 
 ShardingOrigins OriginTable::trace() const {
   ShardingOrigins origins(fn_.num_value_ids());
+  const std::vector<uint32_t> roots = this->roots();
   std::unordered_map<uint32_t, std::string> annotations;
   for (uint32_t state = 0; state < origins.size(); ++state) {
     const ShardingRef& sharding = fn_.value(static_cast<ValueId>(state)).sharding;
     if (sharding == nullptr || sharding->is_fully_replicated()) continue;
-    const uint32_t root = root_of(state);
-    const auto [known, inserted] = annotations.try_emplace(root);
-    if (inserted) known->second = annotation_of(root);
+    const auto [known, inserted] = annotations.try_emplace(roots[state]);
+    if (inserted) known->second = annotation_of(roots[state]);
     origins[state] = {known->second, steps_[state].op};
   }
   return origins;

@@ -28,7 +28,7 @@ class OriginTable {
     OpId op = OpId::kNone;
   };
 
-  uint32_t root_of(uint32_t state) const;
+  std::vector<uint32_t> roots() const;
   std::string annotation_of(uint32_t state) const;
 
   const Function& fn_;

@@ -1,8 +1,11 @@
 #include "sharding/propagation/propagation.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "sharding/propagation/graph.h"
+#include "sharding/sharding_pool.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -29,6 +32,7 @@ class Propagation {
 
   void run() {
     graph_ = collect_graph(module_, atoms_, origins_);
+    index_nodes();
     for (int level : graph_.levels) {
       level_ = level;
       for (const bool all_ops : {false, true}) {
@@ -44,7 +48,11 @@ class Propagation {
   ShardingOrigins origins() const { return origins_.trace(); }
 
  private:
+  // For each state, the nodes that have it.
+  void index_nodes();
   void sweep(bool all_ops, bool reductions);
+  // Visits the node if one of its tensors has changed since it was last.
+  bool revisit(size_t node, bool all_ops, bool reductions);
   // `reductions`: also factors that cost communication wherever they are sharded.
   bool visit(const Node& node, bool reductions);
   bool spread(const Node& node, int factor);
@@ -59,18 +67,42 @@ class Propagation {
   Graph graph_;
   int level_ = 0;
   OriginTable origins_;
+  // Nodes of state s: nodes_of_state_[first_node_[s], first_node_[s + 1]).
+  std::vector<uint32_t> first_node_, nodes_of_state_;
+  std::vector<uint8_t> stale_;  // by node: a visit may change something
 };
 
+void Propagation::index_nodes() {
+  first_node_.assign(graph_.states.size() + 1, 0);
+  const auto for_each_tensor = [&](auto&& visit) {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (const Node::Tensor& tensor : graph_.nodes[n].tensors) {
+        visit(tensor.state, static_cast<uint32_t>(n));
+      }
+    }
+  };
+  for_each_tensor([&](uint32_t state, uint32_t) { ++first_node_[state + 1]; });
+  std::partial_sum(first_node_.begin(), first_node_.end(), first_node_.begin());
+  nodes_of_state_.resize(first_node_.back());
+  std::vector<uint32_t> next(first_node_.begin(), first_node_.end() - 1);
+  for_each_tensor([&](uint32_t state, uint32_t node) { nodes_of_state_[next[state]++] = node; });
+}
+
+// What a visit does depends on the states of the node's tensors, on the level and on the arguments:
+// a node that was visited since any of them changed is left out.
+bool Propagation::revisit(size_t n, bool all_ops, bool reductions) {
+  if (stale_[n] == 0 || !(all_ops || graph_.nodes[n].pass_through)) return false;
+  stale_[n] = 0;
+  return visit(graph_.nodes[n], reductions);
+}
+
 void Propagation::sweep(bool all_ops, bool reductions) {
+  stale_.assign(graph_.nodes.size(), 1);
   constexpr int kMaxSweeps = 64;  // a bound, not an expectation: every change adds an axis
   for (int i = 0; i < kMaxSweeps; ++i) {
     bool changed = false;
-    for (const Node& node : graph_.nodes) {
-      if (all_ops || node.pass_through) changed |= visit(node, reductions);
-    }
-    for (size_t n = graph_.nodes.size(); n-- > 0;) {
-      if (all_ops || graph_.nodes[n].pass_through) changed |= visit(graph_.nodes[n], reductions);
-    }
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) changed |= revisit(n, all_ops, reductions);
+    for (size_t n = graph_.nodes.size(); n-- > 0;) changed |= revisit(n, all_ops, reductions);
     if (!changed) return;
   }
 }
@@ -138,6 +170,12 @@ bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int facto
     const auto at = std::find(factors.begin(), factors.end(), factor);
     if (at == factors.end() || !state.dims[d].open) continue;
     DimState& dim = state.dims[d];
+    // The most frequent end of it, found without the lists.
+    if (factors.size() == 1 && (dim.axes.size() >= axes.size() ||
+                                !std::equal(dim.axes.begin(), dim.axes.end(), axes.begin()) ||
+                                (state.used >> axes[dim.axes.size()] & 1) != 0)) {
+      return false;
+    }
     const auto position = static_cast<size_t>(at - factors.begin());
     std::vector<AtomList> lists = axes_of_factors(dim.axes, factors, node.factors, atoms_);
     AtomList& own = lists[position];
@@ -163,23 +201,27 @@ bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int facto
     dim.axes = std::move(joined);
     dim.level = 0;
     state.used |= mask_of(dim.axes);
+    for (uint32_t i = first_node_[tensor.state]; i < first_node_[tensor.state + 1]; ++i) {
+      stale_[nodes_of_state_[i]] = 1;
+    }
     return true;
   }
   return false;
 }
 
 void Propagation::write_back() {
+  ShardingPool shardings(atoms_);
   for (size_t i = 0; i < fn_.num_value_ids(); ++i) {
     Value& value = fn_.value(static_cast<ValueId>(i));
     Placement placement = Placement::replicated(value.type.rank());
     for (size_t d = 0; d < graph_.states[i].dims.size(); ++d) {
       placement.dims[d] = std::move(graph_.states[i].dims[d].axes);
     }
-    Sharding sharding = to_sharding(placement, atoms_);
-    if (value.sharding) {
-      sharding.unreduced = value.sharding->unreduced;
-      sharding.reduction = value.sharding->reduction;
-    }
+    const ShardingRef before = std::exchange(value.sharding, shardings.of(placement));
+    if (before == nullptr || before->unreduced.empty()) continue;
+    Sharding sharding = *value.sharding;
+    sharding.unreduced = before->unreduced;
+    sharding.reduction = before->reduction;
     value.sharding = std::make_shared<const Sharding>(std::move(sharding));
   }
   // A result that replaces an argument is placed like it; others as declared, or as they came.

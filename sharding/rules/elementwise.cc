@@ -36,6 +36,7 @@ std::vector<int> linear_operands(const Function& fn, const Op& op) {
 FactorRule elementwise(const Function& fn, const Op& op) {
   FactorRule rule = empty_rule(fn, op);
   const TensorType& result = fn.type(op.results[0]);
+  rule.factors.reserve(result.shape.size());
   for (int64_t d = 0; d < result.rank(); ++d) {
     const int factor = rule.add_factor(result.dim(d));
     for (size_t i = 0; i < op.operands.size(); ++i) {

@@ -130,6 +130,8 @@ namespace rules {
 
 FactorRule empty_rule(const Function& fn, const Op& op) {
   FactorRule rule;
+  rule.operands.reserve(op.operands.size());
+  rule.results.reserve(op.results.size());
   for (ValueId operand : op.operands) {
     rule.operands.push_back({std::vector<DimFactors>(fn.type(operand).shape.size())});
   }

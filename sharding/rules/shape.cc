@@ -84,21 +84,25 @@ void transpose(const Function& fn, const Op& op, FactorRule& rule) {
   }
 }
 
-// Dimension d of the operands is dimension d of the result. Where `untouched(d)` holds it passes
-// through; where not, rows move between blocks.
+// Dimension d of the operands is dimension d of the result. Where `untouched(d)` holds, or there
+// are no rows, it passes through; where not, rows move between blocks, unless none are left.
 template <typename Untouched>
 void same_dims(const Function& fn, const Op& op, FactorRule& rule, Untouched&& untouched) {
-  const int64_t rank = fn.type(op.results[0]).rank();
+  const TensorType& result = fn.type(op.results[0]);
   std::vector<size_t> tensors;
   for (size_t i = 0; i < op.operands.size(); ++i) {
-    if (fn.type(op.operands[i]).rank() == rank) tensors.push_back(i);
+    if (fn.type(op.operands[i]).rank() == result.rank()) tensors.push_back(i);
   }
-  for (int64_t d = 0; d < rank; ++d) {
-    int64_t largest = fn.type(op.results[0]).dim(d);
-    bool empty = largest == 0;
-    for (size_t i : tensors) largest = std::max(largest, fn.type(op.operands[i]).dim(d));
-    if (!untouched(d) && (empty || largest == 1)) continue;
-    const int factor = untouched(d) ? rule.add_factor(largest) : rule.add_exchanged(largest);
+  for (int64_t d = 0; d < result.rank(); ++d) {
+    int64_t least = result.dim(d), largest = least;
+    for (size_t i : tensors) {
+      const int64_t size = fn.type(op.operands[i]).dim(d);
+      least = std::min(least, size);
+      largest = std::max(largest, size);
+    }
+    const bool passes = untouched(d) || largest == 0, single = least == 1 && largest == 1;
+    if (!passes && (single || result.dim(d) == 0)) continue;
+    const int factor = passes ? rule.add_factor(largest) : rule.add_exchanged(largest);
     put(rule.results[0], d, factor);
     for (size_t i : tensors) put(rule.operands[i], d, factor);
   }

@@ -164,6 +164,18 @@ TEST(PartitionRegressions, TopKOfNoRows) {
   })");
 }
 
+// Nothing but a row or less, cut over more ranks than there are rows.
+TEST(PartitionRegressions, RowsOfNothingAreCut) {
+  expect_same_meaning("\"x\"=2", R"((
+      %a: tensor<0x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<1x3xi32>,
+      %c: tensor<i32>) -> (tensor<0x3xi32>, tensor<1x3xi32>, tensor<2x3xi32>) {
+    %0 = stablehlo.reverse %a, dims = [0, 1] : tensor<0x3xi32>
+    %1 = stablehlo.concatenate %0, %b, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<0x3xi32>, tensor<1x3xi32>) -> tensor<1x3xi32>
+    %2 = stablehlo.pad %0, %c, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<0x3xi32>, tensor<i32>) -> tensor<2x3xi32>
+    return %0, %1, %2 : tensor<0x3xi32>, tensor<1x3xi32>, tensor<2x3xi32>
+  })");
+}
+
 TEST(PartitionRegressions, ComplexProductsAreNotContracted) {
   expect_same_meaning("\"x\"=1", R"((%a: tensor<2x9xf32>) -> tensor<2x9xf32> {
     %0 = stablehlo.complex %a, %a : tensor<2x9xcomplex<f32>>

@@ -98,6 +98,16 @@ int64_t random_size(const Setting& setting, Random& random) {
   return random.of<int64_t>({1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 12, 13});
 }
 
+AxisList random_pieces(const Setting& setting, Random& random, const AxisList& taken) {
+  AxisList pieces;
+  for (int axis = 0; axis < setting.mesh.num_axes(); ++axis) {
+    append_pieces(axis, setting, random, pieces);
+  }
+  std::erase_if(pieces, [&](const AxisRef& piece) { return contains_axis(taken, piece); });
+  random.shuffle(pieces);
+  return pieces;
+}
+
 Sharding random_sharding(const Setting& setting, Random& random, int64_t rank,
                          const AxisList& taken, bool may_be_unreduced) {
   Sharding sharding = Sharding::replicate(rank);
@@ -105,13 +115,8 @@ Sharding random_sharding(const Setting& setting, Random& random, int64_t rank,
     dim.open = random.chance(60);
     if (random.chance(10)) dim.priority = static_cast<int>(random.below(3));
   }
-  AxisList pieces;
-  for (int axis = 0; axis < setting.mesh.num_axes(); ++axis) {
-    append_pieces(axis, setting, random, pieces);
-  }
-  std::erase_if(pieces, [&](const AxisRef& piece) { return contains_axis(taken, piece); });
-  random.shuffle(pieces);
-  for (const AxisRef& piece : pieces) place(piece, setting, random, may_be_unreduced, sharding);
+  for (const AxisRef& piece : random_pieces(setting, random, taken))
+    place(piece, setting, random, may_be_unreduced, sharding);
   const auto joined = [&](AxisList& list) {  // neighbouring parts of an axis are that axis
     list = from_atoms(to_atoms(list, setting.mesh), setting.mesh);
   };

@@ -41,6 +41,9 @@ Setting random_setting(Random& random);
 // The size of a dimension: seldom 0, at most 13.
 int64_t random_size(const Setting& setting, Random& random);
 
+// Axes of the mesh that are not taken, each whole or in parts, in any order; some parts are left
+// out.
+AxisList random_pieces(const Setting& setting, Random& random, const AxisList& taken);
 // A sharding of a tensor over all mesh axes but those of `taken`. Unreduced only when asked for.
 Sharding random_sharding(const Setting& setting, Random& random, int64_t rank,
                          const AxisList& taken = {}, bool may_be_unreduced = false);

@@ -89,6 +89,38 @@ TEST(ExpandIndexing, TorchIndexSelect) {
     check.expect_eq_const %2, dense<[[7, 8], [9, 10], [11, 12]]> : tensor<3x2xi32>)");
 }
 
+// Batches, rows and indices of nothing: the result has their shape and no elements.
+TEST(ExpandIndexing, TorchIndexSelectOfNothing) {
+  expect_checks_hold(R"(
+    %x = stablehlo.constant dense<> : tensor<0x3x2xi32>
+    %i = stablehlo.constant dense<> : tensor<0x4xi32>
+    %0 = "stablehlo.torch_index_select"(%x, %i) <{batch_dims = 1 : i64, dim = 1 : i64}> : (tensor<0x3x2xi32>, tensor<0x4xi32>) -> tensor<0x4x2xi32>
+    check.expect_eq_const %0, dense<> : tensor<0x4x2xi32>
+    %j = stablehlo.constant dense<[2, 0]> : tensor<2xi32>
+    %1 = "stablehlo.torch_index_select"(%x, %j) <{batch_dims = 0 : i64, dim = 1 : i64}> : (tensor<0x3x2xi32>, tensor<2xi32>) -> tensor<0x2x2xi32>
+    check.expect_eq_const %1, dense<> : tensor<0x2x2xi32>
+    %2 = "stablehlo.torch_index_select"(%x, %i) <{batch_dims = 0 : i64, dim = 0 : i64}> : (tensor<0x3x2xi32>, tensor<0x4xi32>) -> tensor<0x4x3x2xi32>
+    check.expect_eq_const %2, dense<> : tensor<0x4x3x2xi32>
+    %y = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+    %k = stablehlo.constant dense<> : tensor<2x0xi32>
+    %3 = "stablehlo.torch_index_select"(%y, %k) <{batch_dims = 1 : i64, dim = 1 : i64}> : (tensor<2x3xi32>, tensor<2x0xi32>) -> tensor<2x0xi32>
+    check.expect_eq_const %3, dense<> : tensor<2x0xi32>)");
+}
+
+TEST(ExpandIndexing, TorchIndexSelectFindsNothingInAnEmptyDimension) {
+  const std::string message = error_of([] {
+    parse(
+        "module @m { func.func @main(%x: tensor<0x2xf32>, %i: tensor<3xi32>) -> tensor<3x2xf32> "
+        "{\n    %0 = \"stablehlo.torch_index_select\"(%x, %i) <{batch_dims = 0 : i64, dim = 0 : "
+        "i64}> : (tensor<0x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>\n    return %0 : "
+        "tensor<3x2xf32> } }");
+  });
+  EXPECT_NE(message.find("stablehlo.torch_index_select: dimension 0 of its operand is empty, its "
+                         "indices are not"),
+            std::string::npos)
+      << message;
+}
+
 TEST(ExpandMap, ComputesOnWholeTensors) {
   // The specification's example, and a region with a constant and a captured scalar.
   expect_checks_hold(R"(

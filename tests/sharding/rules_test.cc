@@ -149,6 +149,24 @@ TEST(FactorRules, ScatterAddReducesOverItsIndices) {
       "([j, k], [i, 1], [i, k])->([j, k]) {i=4, j=16, k=8} reduction={i} indexed={j}");
 }
 
+TEST(FactorRules, DimensionsOfNothingPassThrough) {
+  EXPECT_EQ(
+      rule_of("%a: tensor<0x4xf32>", "%0 = stablehlo.reverse %a, dims = [0, 1] : tensor<0x4xf32>"),
+      "([i, j])->([i, j]) {i=0, j=4} exchanged={j}");
+  EXPECT_EQ(rule_of("%a: tensor<0x4xf32>",
+                    "%0 = stablehlo.concatenate %a, %a, dim = 0 : (tensor<0x4xf32>, "
+                    "tensor<0x4xf32>) -> tensor<0x4xf32>"),
+            "([i, j], [i, j])->([i, j]) {i=0, j=4}");
+  // A row more than nothing; and nothing of rows, of which none are left.
+  EXPECT_EQ(rule_of("%a: tensor<0x4xf32>, %b: tensor<1x4xf32>",
+                    "%0 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<0x4xf32>, "
+                    "tensor<1x4xf32>) -> tensor<1x4xf32>"),
+            "([i, j], [i, j])->([i, j]) {i=1, j=4} exchanged={i}");
+  EXPECT_EQ(rule_of("%a: tensor<6x4xf32>",
+                    "%0 = stablehlo.slice %a [2:2, 0:4] : (tensor<6x4xf32>) -> tensor<0x4xf32>"),
+            "([j, i])->([k, i]) {i=4, j=6, k=0} need_replication={j, k}");
+}
+
 TEST(FactorRules, DynamicSlicesAddressRows) {
   EXPECT_EQ(rule_of("%a: tensor<8x4xf32>, %i: tensor<i32>",
                     "%0 = stablehlo.dynamic_slice %a, %i, %i, sizes = [8, 2] : "

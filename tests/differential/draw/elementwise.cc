@@ -129,7 +129,7 @@ ValueId OpDrawer::select_or_clamp(ValueId x) {
     return known(b_->value(OpCode::kClamp, {low, x, high}),
                  std::max({bound(x), bound(low), bound(high)}));
   }
-  const TensorType predicate{DType::kBool, random_.chance(25) ? Dims{} : type(x).shape};
+  const TensorType predicate{DType::kBool, random_.chance(55) ? Dims{} : type(x).shape};
   const ValueId other = like(type(x));
   return known(b_->select(firm_like(predicate), x, other), std::max(bound(x), bound(other)));
 }

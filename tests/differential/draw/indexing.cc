@@ -63,13 +63,13 @@ OpDrawer::IndexPlan OpDrawer::index_plan(const TensorType& operand) {
   Dims batch_sizes = shape(random_.pick(0, 2)), window;
   for (int64_t d = 0; d < operand.rank(); ++d) {
     const int64_t extent = operand.dim(d), kind = random_.below(10);
-    if (kind < 1 && extent > 0) {
+    if (kind < 1) {
       const int64_t at = random_.pick(0, static_cast<int64_t>(batch_sizes.size()));
       batch_sizes.insert(batch_sizes.begin() + at, extent);
       for (int64_t& dim : a.start_indices_batching_dims) dim += dim >= at;
       a.operand_batching_dims.push_back(d);
       a.start_indices_batching_dims.push_back(at);
-      a.slice_sizes.push_back(1);
+      a.slice_sizes.push_back(std::min<int64_t>(1, extent));
     } else if (kind < 5 && extent > 0) {
       a.collapsed_slice_dims.push_back(d);
       a.start_index_map.push_back(d);

@@ -55,7 +55,7 @@ ValueId OpDrawer::fft(ValueId x) {
   }
   if (attrs.length.empty() || !exact(limit)) return ValueId::kNone;
   ValueId z;
-  if (random_.chance(40)) {
+  if (random_.chance(55)) {
     attrs.kind = FftKind::kRfft;
     z = b_->value(OpCode::kFft, {as_partial(x)}, attrs);
   } else {

@@ -89,7 +89,8 @@ ValueId OpDrawer::partial_like(const TensorType& type) {
 }
 
 // The same values as the largest of copies, which are cut: for ops whose operands are made for
-// them.
+// them. Copies alone would be made again whole where they are needed; min(x, max(x, y)) is x too,
+// but y is at home in parts.
 ValueId OpDrawer::as_partial(ValueId x) {
   if (!setting_.has(Circumstance::kUnreduced) || depth_ > 0 || random_.chance(40)) return x;
   const DType dtype = type(x).dtype;
@@ -97,8 +98,11 @@ ValueId OpDrawer::as_partial(ValueId x) {
   Dims shape = type(x).shape, dims;
   for (int64_t d = 1; d <= type(x).rank(); ++d) dims.push_back(d);
   shape.insert(shape.begin(), random_.pick(2, 4));
-  const ValueId copies = known(b_->broadcast(x, shape, dims), bound(x));
-  if (copies == ValueId::kNone) return x;
+  const ValueId same = known(b_->broadcast(x, shape, dims), bound(x));
+  if (same == ValueId::kNone) return x;
+  const ValueId y = argument(type(same));
+  const ValueId copies =
+      remember(b_->binary(OpCode::kMinimum, same, b_->binary(OpCode::kMaximum, same, y)), bound(x));
   const ValueId init = b_->constant(reducer_identity(OpCode::kMaximum, dtype));
   return remember(b_->reduce(cut(copies, {0}), init, {0}, OpCode::kMaximum), bound(x));
 }

@@ -78,6 +78,7 @@ ValueId OpDrawer::slice(ValueId x) {
     start[d] = random_.pick(0, limit[d] / 2);
     limit[d] = random_.pick(std::min(limit[d], start[d] + 1), limit[d]);
     stride[d] = random_.pick(1, 3);
+    if (random_.chance(6)) limit[d] = start[d];
   }
   return known(b_->slice(x, start, limit, stride), bound(x));
 }
@@ -91,6 +92,10 @@ ValueId OpDrawer::pad(ValueId x) {
     low[d] = random_.pick(type(x).dim(dim) > 4 ? -2 : 0, 4);
     high[d] = random_.pick(type(x).dim(dim) > 4 ? -2 : 0, 4);
     interior[d] = random_.chance(25) ? random_.pick(1, 2) : 0;
+    if (!random_.chance(8)) continue;
+    interior[d] = 0;  // and nothing is left
+    low[d] = -random_.pick(0, type(x).dim(dim));
+    high[d] = -type(x).dim(dim) - low[d];
   }
   const ValueId filler = random_.chance(50) ? scalar(type(x).dtype, 0) : like({type(x).dtype, {}});
   return known(b_->pad(x, filler, low, high, interior), std::max(bound(x), bound(filler)));

@@ -4,19 +4,11 @@
 
 namespace spmd::testing {
 
-// The value, cut over some axis along every dimension that can be, these dimensions first:
-// reductions of it are partial.
+// The value, cut over some axis, or a part of it, along every dimension that can be, these
+// dimensions first: reductions of it are partial.
 ValueId OpDrawer::cut(ValueId value, const Dims& first) {
   Sharding wish = Sharding::replicate(type(value).rank());
-  AxisList axes;
-  for (int axis = 0; axis < setting_.mesh.num_axes(); ++axis) axes.push_back({axis, 1, 0});
-  if (manual_ != nullptr) {
-    std::erase_if(axes, [&](const AxisRef& axis) {
-      return std::find(manual_->all_axes.begin(), manual_->all_axes.end(), axis) !=
-             manual_->all_axes.end();
-    });
-  }
-  random_.shuffle(axes);
+  AxisList axes = random_pieces(setting_, random_, manual_ ? manual_->all_axes : AxisList{});
   std::stable_partition(axes.begin(), axes.end(), [&](const AxisRef& axis) {
     return setting_.mesh.axis_size(axis.axis) > 1;
   });
