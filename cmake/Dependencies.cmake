@@ -122,5 +122,21 @@ if(SPMD_CUDA)
   endif()
 endif()
 
+set(SPMD_CUDNN AUTO CACHE STRING "cuDNN for attention: AUTO (use it when found), ON or OFF")
+set_property(CACHE SPMD_CUDNN PROPERTY STRINGS AUTO ON OFF)
+set(SPMD_HAVE_CUDNN 0)
+if(SPMD_CUDNN AND SPMD_HAVE_CUDA)
+  # Headers only, like those of CUDA. cudnn-frontend is header-only: CMAKE_INCLUDE_PATH says where.
+  find_path(SPMD_cudnn_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_path(SPMD_cudnn_frontend_INCLUDE cudnn_frontend.h)
+  mark_as_advanced(SPMD_cudnn_INCLUDE SPMD_cudnn_frontend_INCLUDE)
+  if(SPMD_cudnn_INCLUDE AND SPMD_cudnn_frontend_INCLUDE)
+    set(SPMD_HAVE_CUDNN 1)
+  elseif(NOT SPMD_CUDNN STREQUAL "AUTO")
+    message(FATAL_ERROR "SPMD_CUDNN=${SPMD_CUDNN}, but cudnn.h or cudnn_frontend.h was not found: set "
+                        "CMAKE_INCLUDE_PATH to their folders, or configure with -DSPMD_CUDNN=OFF")
+  endif()
+endif()
+
 add_compile_definitions(SPMD_HAVE_DNNL=${SPMD_HAVE_DNNL} SPMD_HAVE_OPENBLAS=${SPMD_HAVE_OPENBLAS}
                         SPMD_HAVE_CUDA=${SPMD_HAVE_CUDA})

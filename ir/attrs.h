@@ -114,6 +114,23 @@ struct ConvolutionAttrs {
   bool operator==(const ConvolutionAttrs&) const = default;
 };
 
+// ---- attention
+
+// Of attention(query, key, value) -> (output, statistics), for query [b, t, h, g, d], key
+// [b, s, h, d] and value [b, s, h, e]: h heads of keys and values serve g heads of queries each.
+//   scores = scale * sum over d of query * key, of the keys that a query sees  [b, h, g, t, s]
+//   output = sum over s of softmax(scores) * value                             [b, t, h, g, e]
+//   statistics = log of the sum over s of exp(scores)                          [b, h, g, t]
+// and of attention_backward(query, key, value, output, statistics, d_output) -> (d_query, d_key,
+// d_value), the gradients of a loss whose gradient of the output is d_output. Its output and
+// statistics are those of attention on the same operands. Sums are of the accumulation type, as are
+// the statistics; probabilities and the gradients of scores are rounded to the operands' type.
+struct AttentionAttrs {
+  double scale = 1;     // of the products of queries and keys
+  bool causal = false;  // a query sees the keys that do not come after it
+  bool operator==(const AttentionAttrs&) const = default;
+};
+
 // ---- linear algebra
 
 enum class FftKind : uint8_t { kFft, kIfft, kRfft, kIrfft };
@@ -367,7 +384,7 @@ using AttrsVariant =
                  CollectiveBroadcastAttrs, CollectivePermuteAttrs, AxisIndexAttrs,
                  ManualComputationAttrs, ReshardAttrs, PropagationBarrierAttrs, ShardingGroupAttrs,
                  BatchNormAttrs, BroadcastAttrs, ImplicitBroadcastAttrs, CheckAttrs, DimensionAttrs,
-                 EinsumAttrs, RaggedDotAttrs, RngAttrs, RunParallelAttrs, TorchIndexSelectAttrs>;
+                 EinsumAttrs, RaggedDotAttrs, RngAttrs, RunParallelAttrs, TorchIndexSelectAttrs, AttentionAttrs>;
 
 // The attributes of an op. Special members are compiled once, in attrs.cc: instantiated in every
 // file, they would be a sixth of the build.

@@ -55,6 +55,8 @@ std::vector<TensorType> infer_types(const Function& fn, OpCode code,
       return infer_shape(code, in, attrs);
     case OpFamily::kContraction:
       return {infer_dot(in, std::get<DotAttrs>(attrs))};
+    case OpFamily::kAttention:
+      return infer_attention(code, in);
     case OpFamily::kConvolution:
       return {infer_convolution(in, std::get<ConvolutionAttrs>(attrs))};
     case OpFamily::kLinalg:

@@ -11,6 +11,7 @@ enum class OpFamily : uint8_t {
   kElementwise,
   kShape,
   kContraction,
+  kAttention,
   kConvolution,
   kLinalg,
   kReduction,

@@ -68,6 +68,8 @@ void verify_family(const OpView& v) {
       return verifier::verify_shape(v);
     case OpFamily::kContraction:
       return verifier::verify_contraction(v);
+    case OpFamily::kAttention:
+      return verifier::verify_attention(v);
     case OpFamily::kConvolution:
       return verifier::verify_convolution(v);
     case OpFamily::kLinalg:  // types say it all

@@ -24,6 +24,8 @@ CompileOptions compile_options(const CommandLine& line, const DevicePlace& place
   if (!line.codegen) return options;
   options.kernels = place.cuda ? KernelTarget::kCuda : KernelTarget::kHost;
   options.kernel_architecture = place.architecture;
+  options.attention_kernels = place.attention;
+  options.why_no_attention_kernels = place.why_no_attention;
   options.kernel_cache = kernel_cache_folder(line);
   return options;
 }

@@ -30,7 +30,10 @@ struct CompileOptions {
   bool trace_shardings = false;  // fill PassContext::placements
   KernelTarget kernels = KernelTarget::kNone;
   std::string kernel_architecture;  // of kCuda: "sm_90"
-  std::string kernel_cache;         // folder; empty: compiled kernels are not kept
+  // The target has the kernels of codegen/attention_kernels.h; or why not, if that is worth saying.
+  bool attention_kernels = false;
+  std::string why_no_attention_kernels;
+  std::string kernel_cache;  // folder; empty: compiled kernels are not kept
 };
 
 // A value as propagation placed it, in words.

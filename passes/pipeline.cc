@@ -5,6 +5,7 @@
 #include "passes/cse.h"
 #include "passes/dce.h"
 #include "passes/defer_reductions.h"
+#include "passes/expand_attention.h"
 #include "passes/hoist_loop_invariants.h"
 #include "passes/hoist_reshards.h"
 #include "passes/inline_calls.h"
@@ -12,6 +13,7 @@
 #include "passes/localize.h"
 #include "passes/pad_uneven.h"
 #include "passes/propagate_shardings.h"
+#include "passes/raise_attention.h"
 #include "passes/simplify.h"
 #include "passes/spare_exchanges.h"
 #include "passes/split_fused_projections.h"
@@ -34,6 +36,11 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(cse_pass());
   passes.push_back(dce_pass());
 
+  // Raise: composites in the place of what they consist of.
+  passes.push_back(raise_attention_pass());
+  passes.push_back(simplify_pass());
+  passes.push_back(dce_pass());
+
   // Partition: the module keeps its global meaning until localize.
   passes.push_back(propagate_shardings_pass());
   passes.push_back(split_sharded_fft_pass());
@@ -47,6 +54,8 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(dce_pass());
   passes.push_back(pad_uneven_pass());
   passes.push_back(localize_pass());
+
+  passes.push_back(expand_attention_pass());
 
   // Clean up: what localize wrote twice or wrote for nobody.
   passes.push_back(simplify_pass());

@@ -18,6 +18,8 @@ class SharedLibrary {
   // What the loader said of the first name.
   const std::string& error() const { return error_; }
 
+  // The loader's own name for the library; null when it is not loaded.
+  void* handle() const { return handle_; }
   // The function, or null.
   void* find(const char* symbol) const;
 

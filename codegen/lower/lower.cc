@@ -12,6 +12,8 @@ void lower_op(Emitter& emitter, OpId id) {
       return lower_shape(emitter, id);
     case OpFamily::kContraction:
       return lower_contraction(emitter, id);
+    case OpFamily::kAttention:
+      return lower_attention(emitter, id);
     case OpFamily::kConvolution:
       return lower_convolution(emitter, id);
     case OpFamily::kLinalg:

@@ -10,6 +10,7 @@ void lower_op(Emitter& emitter, OpId id);
 
 void lower_shape(Emitter& emitter, OpId id);
 void lower_contraction(Emitter& emitter, OpId id);
+void lower_attention(Emitter& emitter, OpId id);
 void lower_convolution(Emitter& emitter, OpId id);
 void lower_linalg(Emitter& emitter, OpId id);
 void lower_reduction(Emitter& emitter, OpId id);

@@ -34,6 +34,7 @@ struct Invocation {
 Literal eval_elementwise(const Invocation& in);
 Literal eval_shape(const Invocation& in);
 Literal eval_dot_general(const Invocation& in);
+Literals eval_attention(const Invocation& in);
 Literal eval_convolution(const Invocation& in);
 Literal eval_linalg(const Invocation& in);
 Literals eval_reduce(const Invocation& in);

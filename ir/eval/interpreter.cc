@@ -176,6 +176,8 @@ Literals eval_local(const Invocation& in) {
       return {eval_shape(in)};
     case OpFamily::kContraction:
       return {eval_dot_general(in)};
+    case OpFamily::kAttention:
+      return eval_attention(in);
     case OpFamily::kConvolution:
       return {eval_convolution(in)};
     case OpFamily::kLinalg:

@@ -9,6 +9,7 @@ namespace spmd::infer {
 TensorType infer_elementwise(OpCode code, const Types& in, const Attrs& attrs);
 Types infer_shape(OpCode code, const Types& in, const Attrs& attrs);
 TensorType infer_dot(const Types& in, const DotAttrs& attrs);
+Types infer_attention(OpCode code, const Types& in);
 TensorType infer_convolution(const Types& in, const ConvolutionAttrs& a);
 TensorType infer_linalg(OpCode code, const Types& in, const Attrs& attrs);
 Types infer_reduce(const Types& in, const ReduceAttrs& attrs);

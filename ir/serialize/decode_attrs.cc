@@ -225,6 +225,8 @@ Attrs decode_any(const DecodeContext& context, const ir::Op& op) {
       return manual(context, op.manual_computation());
     case ir::Op::kReshard:
       return ReshardAttrs{decode(context, op.reshard())};
+    case ir::Op::kAttention:
+      return AttentionAttrs{op.attention().scale(), op.attention().causal()};
     case ir::Op::kFft:
       return FftAttrs{enumerator(context, op.fft().kind(), FftKind::kIrfft),
                       decode(op.fft().length())};

@@ -126,6 +126,10 @@ struct Encoder {
   }
   void operator()(const DotAttrs& a) const { encode(a, *to.mutable_dot()); }
   void operator()(const ConvolutionAttrs& a) const { encode(a, *to.mutable_convolution()); }
+  void operator()(const AttentionAttrs& a) const {
+    to.mutable_attention()->set_scale(a.scale);
+    to.mutable_attention()->set_causal(a.causal);
+  }
   void operator()(const FftAttrs& a) const {
     to.mutable_fft()->set_kind(static_cast<uint32_t>(a.kind));
     serialize_internal::encode(a.length, *to.mutable_fft()->mutable_length());

@@ -407,6 +407,9 @@ Attrs ModuleBuilder::attributes_of(const GenericOp& op, OpId id) {
     }
     case OpCode::kCustomCall:
       return custom_call(from);
+    case OpCode::kAttention:
+    case OpCode::kAttentionBackward:
+      return AttentionAttrs{from.number("scale"), from.boolean_or("causal", false)};
     case OpCode::kFft:
       return fft(from);
     case OpCode::kCholesky:

@@ -153,6 +153,11 @@ std::string Printer::properties(const Op& op) const {
           boolean(attrs.left_side), boolean(attrs.lower), enum_name(attrs.transpose_a),
           boolean(attrs.unit_diagonal));
     }
+    case OpCode::kAttention:
+    case OpCode::kAttentionBackward: {
+      const auto& attrs = op.as<AttentionAttrs>();
+      return fmt::format("causal = {}, scale = {} : f64", boolean(attrs.causal), attrs.scale);
+    }
     case OpCode::kAllGather: {
       const auto& attrs = op.as<AllGatherAttrs>();
       return fmt::format("all_gather_dim = {} : i64, {}{}, use_global_device_ids", attrs.dim,

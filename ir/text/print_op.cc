@@ -61,6 +61,8 @@ void Printer::print_body(OpId id, int depth) {
     case OpCode::kReduceScatter:
     case OpCode::kCollectivePermute:
     case OpCode::kTriangularSolve:
+    case OpCode::kAttention:
+    case OpCode::kAttentionBackward:
       return print_generic(op, depth);
     case OpCode::kPropagationBarrier:
       return print_sdy_keyword(

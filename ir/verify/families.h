@@ -11,6 +11,7 @@ namespace spmd::verifier {
 void verify_elementwise(const OpView& v);
 void verify_shape(const OpView& v);
 void verify_contraction(const OpView& v);
+void verify_attention(const OpView& v);
 void verify_convolution(const OpView& v);
 void verify_reduction(const OpView& v);
 void verify_indexing(const OpView& v);

@@ -13,12 +13,33 @@ double elements(const Function& fn, ValueId value) {
   return static_cast<double>(fn.type(value).num_elements());
 }
 
+double attention_scores(const Function& fn, const Op& op) {
+  const TensorType& query = fn.type(op.operands[0]);
+  const auto queries =
+      static_cast<double>(query.dim(0) * query.dim(1) * query.dim(2) * query.dim(3));
+  return queries * static_cast<double>(fn.type(op.operands[1]).dim(1));
+}
+
 double of_dot(const Function& fn, const Op& op) {
   double depth = 1;
   for (int64_t dim : op.as<DotAttrs>().lhs_contracting) {
     depth *= static_cast<double>(fn.type(op.operands[0]).dim(dim));
   }
   return 2 * elements(fn, op.results[0]) * depth;
+}
+
+// Of attention's forward pass: queries by keys and probabilities by values; its backward pass has
+// twice as many products, without those of queries and keys, which are the forward pass's.
+double of_attention(const Function& fn, const Op& op) {
+  const TensorType& value = fn.type(op.operands[2]);
+  const int64_t head_sizes = fn.type(op.operands[0]).dim(4) + value.dim(3);
+  const double forward = 2 * attention_scores(fn, op) * static_cast<double>(head_sizes);
+  return op.code == OpCode::kAttention ? forward : 2 * forward;
+}
+
+// What attention does to each score: scaling, masking and the softmax; its derivative.
+double of_softmax(const Function& fn, const Op& op) {
+  return (op.code == OpCode::kAttention ? 7 : 5) * attention_scores(fn, op);
 }
 
 double of_convolution(const Function& fn, const Op& op) {
@@ -80,6 +101,8 @@ class Counter {
       case OpFamily::kContraction:
       case OpFamily::kConvolution:
         return contraction_flops(fn, op);
+      case OpFamily::kAttention:
+        return contraction_flops(fn, op) + of_softmax(fn, op);
       case OpFamily::kLinalg:
         return of_linalg(fn, op);
       case OpFamily::kReduction:
@@ -150,6 +173,7 @@ class Counter {
 double contraction_flops(const Function& fn, const Op& op) {
   if (op.code == OpCode::kDotGeneral) return of_dot(fn, op);
   if (op.code == OpCode::kConvolution) return of_convolution(fn, op);
+  if (family_of(op.code) == OpFamily::kAttention) return of_attention(fn, op);
   return 0;
 }
 

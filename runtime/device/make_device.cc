@@ -50,6 +50,8 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
     const int number = place_on_host(communicator);
     place.ordinal = number % driver->device_count();
     place.shared = !everyone(communicator, number < driver->device_count());
+    place.why_no_attention = cuda::why_no_cudnn();
+    place.attention = everyone(communicator, place.why_no_attention.empty());
     place.architecture = fmt::format("sm_{}", cuda::architecture_of(*driver, place.ordinal));
   } else if (choice == DeviceChoice::kAuto) {
     place.fact.clear();

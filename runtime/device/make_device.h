@@ -15,9 +15,11 @@ enum class DeviceChoice : uint8_t { kAuto, kCpu, kCuda };  // kAuto: a GPU when 
 // What a rank will run on.
 struct DevicePlace {
   bool cuda = false;
-  int ordinal = 0;           // of the GPU. Ranks of one host share its GPUs, in turn
-  std::string architecture;  // "sm_90" of a GPU
-  bool shared = false;       // some ranks share a GPU, so that NCCL cannot connect them
+  int ordinal = 0;               // of the GPU. Ranks of one host share its GPUs, in turn
+  std::string architecture;      // "sm_90" of a GPU
+  bool shared = false;           // some ranks share a GPU, so that NCCL cannot connect them
+  bool attention = false;        // every rank can run attention steps: cuDNN is there
+  std::string why_no_attention;  // of a GPU without them
   // Why there is no such device; empty when there is one.
   std::string fact, remedy;
 };

@@ -115,6 +115,15 @@ void for_each_view(const Step& step, const Visit& visit) {
       const TriangularSolve& solve = step.triangular_solve();
       return each({&solve.a(), &solve.b()}, {&solve.out()});
     }
+    case Step::kAttention: {
+      const Attention& a = step.attention();
+      return each({&a.query(), &a.key(), &a.value()}, {&a.output(), &a.statistics()});
+    }
+    case Step::kAttentionBackward: {
+      const AttentionBackward& a = step.attention_backward();
+      return each({&a.query(), &a.key(), &a.value(), &a.output(), &a.statistics(), &a.d_output()},
+                  {&a.d_query(), &a.d_key(), &a.d_value()});
+    }
     case Step::kFused:
       for (const Step& inner : step.fused().steps()) for_each_view(inner, visit);
       return;

@@ -131,6 +131,10 @@ std::string_view kind_name(const Step& step) {
       return "triangular_solve";
     case Step::kFused:
       return "fused";
+    case Step::kAttention:
+      return "attention";
+    case Step::kAttentionBackward:
+      return "attention_backward";
     case Step::KIND_NOT_SET:
       break;
   }

@@ -321,6 +321,10 @@ void Verifier::step(const Step& step, int depth) {
       return cholesky(step.cholesky());
     case Step::kTriangularSolve:
       return triangular_solve(step.triangular_solve());
+    case Step::kAttention:
+      return attention(step.attention());
+    case Step::kAttentionBackward:
+      return attention_backward(step.attention_backward());
     case Step::kRngBitGenerator:
       return rng(step.rng_bit_generator());
     case Step::kAxisIndex:

@@ -60,6 +60,8 @@ class Verifier {
   void fft(const Fft& step);
   void cholesky(const Cholesky& step);
   void triangular_solve(const TriangularSolve& step);
+  void attention(const Attention& step);
+  void attention_backward(const AttentionBackward& step);
   void fused(const Fused& step);
   void rng(const RngBitGenerator& step);
   void collective(const Collective& step);

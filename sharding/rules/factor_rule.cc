@@ -164,6 +164,8 @@ std::optional<FactorRule> rule_of_family(const Function& fn, const Op& op) {
       return rules::shape(fn, op);
     case OpFamily::kContraction:
       return rules::contraction(fn, op);
+    case OpFamily::kAttention:
+      return rules::attention(fn, op);
     case OpFamily::kConvolution:
       return rules::convolution(fn, op);
     case OpFamily::kLinalg:

@@ -8,6 +8,7 @@ namespace spmd::rules {
 FactorRule elementwise(const Function& fn, const Op& op);
 FactorRule shape(const Function& fn, const Op& op);
 FactorRule contraction(const Function& fn, const Op& op);
+FactorRule attention(const Function& fn, const Op& op);
 FactorRule convolution(const Function& fn, const Op& op);
 FactorRule linalg(const Function& fn, const Op& op);
 FactorRule reduction(const Function& fn, const Op& op);

@@ -63,6 +63,7 @@ const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
       {&OpDrawer::reduce_pair, 1, 1},
       {&OpDrawer::reduce_several, 1, 1},
       {&OpDrawer::dot, 6, 1},
+      {&OpDrawer::attention, 2, 2},
       {&OpDrawer::convolution, 3, 1},
       {&OpDrawer::reduce_window, 3, 1},
       {&OpDrawer::select_and_scatter, 2, 1},
@@ -104,7 +105,8 @@ const OpDrawer::Choice& OpDrawer::preferred(const Setting& setting) {
 
 bool OpDrawer::prefers_real_numbers(const Setting& setting) {
   const Draw draw = preferred(setting).draw;
-  return draw == &OpDrawer::real_function || draw == &OpDrawer::real_pair_function;
+  return draw == &OpDrawer::real_function || draw == &OpDrawer::real_pair_function ||
+         draw == &OpDrawer::attention;
 }
 
 ValueId OpDrawer::draw_one() {

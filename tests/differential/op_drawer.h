@@ -103,6 +103,7 @@ class OpDrawer {
   ValueId reduce_pair(ValueId x);
   ValueId reduce_several(ValueId x);
   ValueId dot(ValueId x);
+  ValueId attention(ValueId x);
   ValueId convolution(ValueId x);
   ValueId reduce_window(ValueId x);
   ValueId reduce_window_pair(ValueId x, const WindowAttrs& window);

@@ -69,6 +69,11 @@ const Blas& CudaDevice::blas() {
   return *blas_;
 }
 
+std::shared_ptr<Cudnn> CudaDevice::cudnn() {
+  if (!cudnn_) cudnn_ = make_cudnn(gpu_);
+  return cudnn_;
+}
+
 Library& CudaDevice::library() {
   if (!library_) library_ = std::make_unique<Library>(gpu_);
   return *library_;
@@ -135,6 +140,10 @@ KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& conte
       return make_elementwise(step.elementwise(), *this);
     case plan::Step::kDot:
       return make_dot(step.dot(), *this, context);
+    case plan::Step::kAttention:
+      return make_attention(step.attention(), *this, context);
+    case plan::Step::kAttentionBackward:
+      return make_attention_backward(step.attention_backward(), *this, context);
     case plan::Step::kConvolution:
       return make_convolution(step.convolution(), *this);
     case plan::Step::kDynamicSlice:

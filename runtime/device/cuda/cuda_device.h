@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "collectives/comm/communicator.h"
+#include "runtime/device/cuda/attention.h"
 #include "runtime/device/cuda/blas.h"
 #include "runtime/device/cuda/compiled.h"
 #include "runtime/device/cuda/gpu.h"
@@ -51,6 +52,7 @@ class CudaDevice : public Device {
   const Gpu& gpu() const { return gpu_; }
   const plan::Plan& plan() const { return *plan_; }
   const Blas& blas();
+  std::shared_ptr<Cudnn> cudnn();  // null without cuDNN
   Library& library();
   // A product whose algorithm settle() chooses: timed on rank 0, the same on all ranks. Its
   // workspace lies behind `before` bytes that its kernel uses itself. It lives as long as its
@@ -66,6 +68,7 @@ class CudaDevice : public Device {
   const plan::Plan* plan_ = nullptr;
   std::unique_ptr<NcclGroups> nccl_;  // null: collectives go through the host
   std::unique_ptr<Blas> blas_;
+  std::shared_ptr<Cudnn> cudnn_;
   std::unique_ptr<Library> library_;
   std::unique_ptr<CompiledModule> compiled_;
   std::string why_not_compiled_;
@@ -86,6 +89,9 @@ class CudaDevice : public Device {
 // By op family; null when the GPU has no kernel for the step.
 KernelPtr make_elementwise(const plan::Elementwise& step, CudaDevice& device);
 KernelPtr make_dot(const plan::Dot& step, CudaDevice& device, LoadContext& context);
+KernelPtr make_attention(const plan::Attention& step, CudaDevice& device, LoadContext& context);
+KernelPtr make_attention_backward(const plan::AttentionBackward& step, CudaDevice& device,
+                                  LoadContext& context);
 KernelPtr make_convolution(const plan::Convolution& step, CudaDevice& device);
 KernelPtr make_dynamic_slice(const plan::DynamicSlice& step, CudaDevice& device);
 KernelPtr make_dynamic_update_slice(const plan::DynamicUpdateSlice& step, CudaDevice& device);

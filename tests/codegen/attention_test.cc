@@ -1,0 +1,120 @@
+// Attention as a step of a Plan: its views are the operands as they lie, and a device that has a
+// kernel for it computes what the evaluator says.
+#include <array>
+#include <cstdlib>
+
+#include "codegen/attention_kernels.h"
+#include "tests/codegen/plan_testing.h"
+
+namespace spmd::testing {
+namespace {
+
+struct Shape {
+  int64_t batch, queries, heads, groups, size, keys, width;
+};
+
+std::string tensor(std::initializer_list<int64_t> shape, const std::string& dtype) {
+  std::string text = "tensor<";
+  for (int64_t size : shape) text += std::to_string(size) + "x";
+  return text + dtype + ">";
+}
+
+// Both passes, of arguments.
+Module layer(const Shape& n, const std::string& dtype, bool causal) {
+  const std::string q = tensor({n.batch, n.queries, n.heads, n.groups, n.size}, dtype),
+                    k = tensor({n.batch, n.keys, n.heads, n.size}, dtype),
+                    v = tensor({n.batch, n.keys, n.heads, n.width}, dtype),
+                    o = tensor({n.batch, n.queries, n.heads, n.groups, n.width}, dtype),
+                    s = tensor({n.batch, n.heads, n.groups, n.queries}, "f32");
+  const std::string attrs =
+      std::string(" <{causal = ") + (causal ? "true" : "false") + ", scale = 0.125 : f64}> : (";
+  const std::string operands = q + ", " + k + ", " + v;
+  return module_of(
+      "(%q: " + q + ", %k: " + k + ", %v: " + v + ", %d: " + o + ") -> (" + o + ", " + s + ", " +
+          operands + ")",
+      "%o:2 = \"spmd.attention\"(%q, %k, %v)" + attrs + operands + ") -> (" + o + ", " + s +
+          ")\n%g:3 = \"spmd.attention_backward\"(%q, %k, %v, %o#0, %o#1, %d)" + attrs + operands +
+          ", " + o + ", " + s + ", " + o + ") -> (" + operands +
+          ")\nreturn %o#0, %o#1, %g#0, %g#1, %g#2 : " + o + ", " + s + ", " + operands);
+}
+
+bool is_supported(const Module& module) {
+  bool supported = true;
+  walk(module.main(), [&](OpId id) {
+    const Op& op = module.main().op(id);
+    if (family_of(op.code) == OpFamily::kAttention) {
+      supported = supported && codegen::has_attention_kernel(module.main(), op);
+    }
+  });
+  return supported;
+}
+
+TEST(AttentionSteps, OneForEachPass) {
+  const Module module = layer({2, 16, 3, 2, 64, 16, 64}, "bf16", true);
+  EXPECT_TRUE(is_supported(module));
+  const plan::Plan plan = plan_of(module);
+  EXPECT_EQ(kinds(plan)["attention"], 1);
+  EXPECT_EQ(kinds(plan)["attention_backward"], 1);
+  EXPECT_EQ(plan.programs(0).body().steps_size(), 2);
+}
+
+// Parts of one projection are read where they lie.
+TEST(AttentionSteps, SlicesAreViews) {
+  const plan::Plan plan =
+      plan_of(module_of("(%x: tensor<2x16x384xbf16>) -> tensor<2x16x2x1x64xbf16>", R"(
+    %qs = stablehlo.slice %x [0:2, 0:16, 0:128] : (tensor<2x16x384xbf16>) -> tensor<2x16x128xbf16>
+    %ks = stablehlo.slice %x [0:2, 0:16, 128:256] : (tensor<2x16x384xbf16>) -> tensor<2x16x128xbf16>
+    %vs = stablehlo.slice %x [0:2, 0:16, 256:384] : (tensor<2x16x384xbf16>) -> tensor<2x16x128xbf16>
+    %q = stablehlo.reshape %qs : (tensor<2x16x128xbf16>) -> tensor<2x16x2x1x64xbf16>
+    %k = stablehlo.reshape %ks : (tensor<2x16x128xbf16>) -> tensor<2x16x2x64xbf16>
+    %v = stablehlo.reshape %vs : (tensor<2x16x128xbf16>) -> tensor<2x16x2x64xbf16>
+    %o:2 = "spmd.attention"(%q, %k, %v) <{causal = true, scale = 0.125 : f64}> : (tensor<2x16x2x1x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>) -> (tensor<2x16x2x1x64xbf16>, tensor<2x2x1x16xf32>)
+    return %o#0 : tensor<2x16x2x1x64xbf16>)"));
+  ASSERT_EQ(plan.programs(0).body().steps_size(), 1);
+  const plan::Attention& step = plan.programs(0).body().steps(0).attention();
+  EXPECT_EQ(step.key().buffer(), step.query().buffer());
+  EXPECT_EQ(step.key().offset(), 128);
+  EXPECT_EQ(step.key().strides(1), 384);
+}
+
+TEST(AttentionSteps, WhatLibrariesDoNotTake) {
+  EXPECT_FALSE(is_supported(layer({2, 16, 3, 1, 64, 16, 64}, "f32", true)));
+  EXPECT_FALSE(is_supported(layer({2, 16, 3, 1, 60, 16, 64}, "bf16", true)));
+  EXPECT_FALSE(is_supported(layer({2, 16, 3, 1, 64, 16, 256}, "bf16", true)));
+  EXPECT_FALSE(is_supported(layer({2, 1, 3, 1, 64, 1, 64}, "bf16", true)));
+}
+
+class AttentionMeaning : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(AttentionMeaning, OnADeviceThatHasAKernel) {
+  const char* device = std::getenv("SPMD_TEST_DEVICE");
+  if (device == nullptr || std::string_view(device) != "cuda") {
+    GTEST_SKIP() << "the CPU has no attention kernel: it runs what attention is expanded to";
+  }
+  for (const char* dtype : {"bf16", "f16"}) {
+    for (const bool causal : {false, true}) {
+      SCOPED_TRACE(std::string(dtype) + (causal ? " causal" : ""));
+      const Module module = layer(GetParam(), dtype, causal);
+      std::mt19937 random(7);
+      const std::vector<Literal> arguments = random_arguments(module, random);
+      const std::vector<Literal> wanted = evaluate(module, arguments);
+      const std::vector<Literal> found = run_plan(module, plan_of(module), {arguments})[0];
+      ASSERT_EQ(found.size(), wanted.size());
+      // Of 8 bits, a handful of roundings.
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        expect_close(found[i], wanted[i], 2e-2, "result " + std::to_string(i));
+      }
+    }
+  }
+}
+
+// Batch, queries, heads, group, head size, keys, value size.
+constexpr Shape kShapes[] = {
+    {1, 128, 1, 1, 64, 128, 64}, {2, 256, 3, 1, 64, 256, 64}, {1, 256, 2, 4, 128, 256, 128},
+    {3, 64, 5, 1, 128, 64, 128}, {2, 96, 2, 2, 32, 96, 32},
+};
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionMeaning, ::testing::ValuesIn(kShapes),
+                         [](const auto& info) { return std::to_string(info.index); });
+
+}  // namespace
+}  // namespace spmd::testing

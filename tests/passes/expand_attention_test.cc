@@ -1,0 +1,60 @@
+// What attention is expanded to computes what the evaluator says that it is.
+#include "passes/expand_attention.h"
+
+#include "passes/cse.h"
+#include "tests/passes/pass_testing.h"
+
+namespace spmd::testing {
+namespace {
+
+// Both passes on arguments of these sizes: batch, queries, heads, groups, head size, keys, width.
+Module both_passes(const std::string& dtype, const std::array<int, 7>& n, bool causal) {
+  const auto type = [&](std::initializer_list<int> shape, const std::string& of) {
+    std::string text = "tensor<";
+    for (int size : shape) text += std::to_string(size) + "x";
+    return text + of + ">";
+  };
+  const auto [b, t, h, g, d, s, e] = n;
+  const std::string sums = dtype == "f64" ? "f64" : "f32";
+  const std::string query = type({b, t, h, g, d}, dtype), key = type({b, s, h, d}, dtype),
+                    value = type({b, s, h, e}, dtype), out = type({b, t, h, g, e}, dtype),
+                    statistics = type({b, h, g, t}, sums);
+  const std::string attrs =
+      std::string(" <{causal = ") + (causal ? "true" : "false") + ", scale = 0.3 : f64}> : (";
+  const std::string operands = query + ", " + key + ", " + value;
+  return program(
+      {query, key, value, out},
+      "%o:2 = \"spmd.attention\"(%x0, %x1, %x2)" + attrs + operands + ") -> (" + out + ", " +
+          statistics + ")\n%g:3 = \"spmd.attention_backward\"(%x0, %x1, %x2, %o#0, %o#1, %x3)" +
+          attrs + operands + ", " + out + ", " + statistics + ", " + out + ") -> (" + operands +
+          ")\nreturn %o#0, %o#1, %g#0, %g#1, %g#2 : " + out + ", " + statistics + ", " + operands);
+}
+
+void expect_expands(const Module& before, double tolerance) {
+  Module after = before.clone();
+  EXPECT_TRUE(apply(expand_attention_pass(), after));
+  EXPECT_EQ(count_ops(after, OpCode::kAttention) + count_ops(after, OpCode::kAttentionBackward), 0);
+  expect_same_values(before, after, tolerance);
+}
+
+TEST(ExpandAttention, ValuesAreThoseOfTheOps) {
+  for (const bool causal : {false, true}) {
+    expect_expands(both_passes("f64", {2, 5, 3, 2, 4, 5, 4}, causal), 1e-12);
+    expect_expands(both_passes("f32", {1, 7, 2, 1, 8, 5, 3}, causal), 1e-5);
+    expect_expands(both_passes("f32", {2, 3, 1, 4, 1, 6, 2}, causal), 1e-5);
+    // The output that the evaluator's backward pass uses is rounded: bfloat16 has 8 bits.
+    expect_expands(both_passes("bf16", {2, 6, 2, 2, 4, 6, 4}, causal), 3e-2);
+  }
+}
+
+TEST(ExpandAttention, BothPassesShareTheProbabilities) {
+  Module module = both_passes("f32", {2, 5, 3, 2, 4, 5, 4}, true);
+  EXPECT_TRUE(apply(expand_attention_pass(), module));
+  apply(cse_pass(), module);
+  EXPECT_EQ(count_ops(module, OpCode::kExponential), 1);
+  // Queries by keys, probabilities by values, and the four of the gradients.
+  EXPECT_EQ(count_ops(module, OpCode::kDotGeneral), 6);
+}
+
+}  // namespace
+}  // namespace spmd::testing
