@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codegen/kernels/lower.h"
+#include "codegen/recompute.h"
 #include "codegen/row_space.h"
 #include "codegen/step_tree.h"
 #include "codegen/views.h"
@@ -31,10 +32,18 @@ struct Unit {
   std::vector<plan::Step> steps;
   std::optional<RowSpace> space;  // none: it is never fused
   std::set<int> reads, writes;    // storages
+  std::set<int> elements;         // storages of which every element of the space reads its own
   int number = 0;                 // its own
 
   bool has_reduction() const { return space && space->has_columns(); }
 };
+
+int64_t elements_of(const plan::View& view, const Dims& shape) {
+  int64_t count = 1;
+  for (int d = 0; d < view.strides_size(); ++d)
+    if (view.strides(d) != 0) count *= shape[static_cast<size_t>(d)];
+  return count;
+}
 
 void note_accesses(plan::Step& step, Unit& unit) {
   plan::Sequence one;
@@ -43,6 +52,9 @@ void note_accesses(plan::Step& step, Unit& unit) {
   for (int s = 0; s < tree.num_steps(); ++s)
     for_each_view(*tree[s].step, [&](plan::View& view, bool writes) {
       (writes ? unit.writes : unit.reads).insert(view.buffer());
+      const Dims shape = plan::view_shape(*tree[s].step, view);
+      if (unit.space && !writes && elements_of(view, shape) == unit.space->num_elements())
+        unit.elements.insert(view.buffer());
     });
   one.mutable_steps(0)->Swap(&step);
 }
@@ -55,13 +67,6 @@ bool intersect(const std::set<int>& a, const std::set<int>& b) {
 bool conflict(const Unit& a, const Unit& b) {
   return intersect(a.writes, b.reads) || intersect(a.writes, b.writes) ||
          intersect(a.reads, b.writes);
-}
-
-int64_t elements_of(const plan::View& view, const Dims& shape) {
-  int64_t count = 1;
-  for (int d = 0; d < view.strides_size(); ++d)
-    if (view.strides(d) != 0) count *= shape[static_cast<size_t>(d)];
-  return count;
 }
 
 class SequenceFuser {
@@ -102,7 +107,7 @@ class SequenceFuser {
     if (!a.has_reduction() && !b.has_reduction()) return false;
     if (intersect(a.writes, b.reads)) return true;
     if (!a.has_reduction() || !b.has_reduction()) return false;
-    return a.space->num_elements() == b.space->num_elements() && intersect(a.reads, b.reads);
+    return intersect(a.elements, b.elements);
   }
 
   bool fuse(size_t a, size_t b) {
@@ -131,6 +136,8 @@ class SequenceFuser {
         both->steps.push_back(step);
         if (!move_to(both->steps.back(), *space)) return nullptr;
       }
+      if (unit->space->num_elements() == space->num_elements())
+        both->elements.insert(unit->elements.begin(), unit->elements.end());
       both->reads.insert(unit->reads.begin(), unit->reads.end());
       both->writes.insert(unit->writes.begin(), unit->writes.end());
     }
@@ -286,6 +293,7 @@ std::string to_string(const FusionNote& note) {
 std::vector<FusionNote> fuse_rows(plan::Sequence& body, StorageTable& storages,
                                   const FuseRowsOptions& options) {
   fuse_blocks(body, options);
+  if (options.least_recompute_gain > 0) recompute(body, storages, options.least_recompute_gain);
   const StepTree tree(body);
   const Locals locals(tree, storages);
   std::vector<FusionNote> notes;

@@ -128,11 +128,12 @@ std::optional<RowSpace> row_space(const plan::Step& step) {
     space.is_column.push_back(std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) !=
                               dims.end());
   }
+  if (step.has_reduce() && !space.has_columns()) return std::nullopt;
   return space;
 }
 
 std::optional<RowSpace> common_space(const RowSpace& a, const RowSpace& b) {
-  if (!a.has_columns()) return b.has_columns() ? common_space(b, a) : std::nullopt;
+  if (!a.has_columns() && b.has_columns()) return common_space(b, a);
   if (a.num_elements() == b.num_elements()) {
     const std::optional<Dims> refined = common_refinement(a.shape, b.shape);
     if (!refined) return std::nullopt;

@@ -20,12 +20,13 @@ struct RowSpace {
   int64_t num_rows() const;
 };
 
-// The space of an Elementwise or Reduce; nullopt for other steps, and without elements.
+// The space of an Elementwise or Reduce; nullopt for other steps, without elements, and for a
+// Reduce over dimensions of size 1, which reduces nothing.
 std::optional<RowSpace> row_space(const plan::Step& step);
 
 // The coarsest space into whose dimensions both can be split, so that each element, or each row
-// when `b` has as many elements as `a` has rows, is one element of `b`. At least one of the two has
-// columns; nullopt when they do not fit.
+// when `b` has as many elements as `a` has rows, is one element of `b`; the one with columns may be
+// either. nullopt when they do not fit.
 std::optional<RowSpace> common_space(const RowSpace& a, const RowSpace& b);
 
 // A step, on all elements or on the rows, moves to a finer space. False when an IOTA's dimension

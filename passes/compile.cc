@@ -7,6 +7,7 @@
 #include "codegen/kernels/compile_kernels.h"
 #include "passes/analysis/flops.h"
 #include "passes/pipeline.h"
+#include "passes/split_reductions.h"
 
 namespace spmd {
 namespace {
@@ -66,10 +67,11 @@ void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& 
   statistics.set_bytes_sent_per_step(total_bytes_sent(uses));
 }
 
-// A GPU needs a thousand threads on each of its multiprocessors to hide latencies: some hundred
-// rows, of a warp or block each.
+// A GPU's kernels wait for memory, so that arithmetic done again is
+// free; a CPU's do not.
 codegen::FuseRowsOptions fusion_for(KernelTarget target) {
-  return {.parallelism = target == KernelTarget::kCuda ? 256 : 1};
+  if (target != KernelTarget::kCuda) return {};
+  return {.parallelism = kGpuParallelism, .least_recompute_gain = 1 << 16};
 }
 
 // Fewer than a vector of elements are not worth compiling.

@@ -17,6 +17,7 @@
 #include "passes/simplify.h"
 #include "passes/spare_exchanges.h"
 #include "passes/split_fused_projections.h"
+#include "passes/split_reductions.h"
 #include "passes/split_sharded_fft.h"
 
 namespace spmd {
@@ -61,6 +62,7 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(simplify_pass());
   passes.push_back(cse_pass());
   passes.push_back(dce_pass());
+  if (options.kernels == KernelTarget::kCuda) passes.push_back(split_reductions_pass());
   return passes;
 }
 

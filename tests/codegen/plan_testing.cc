@@ -29,13 +29,18 @@ plan::Plan plan_of(const Module& module) {
   return plan;
 }
 
-plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>* notes) {
+plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>* notes,
+                         const codegen::FuseRowsOptions& options) {
   EmitInfo info = unsharded_info(module);
-  info.fuse_rows = codegen::FuseRowsOptions{};
+  info.fuse_rows = options;
   info.fusions = notes;
   plan::Plan plan = emit_plan(module, info);
   plan::verify_plan(plan);
   return plan;
+}
+
+plan::Plan recomputing_plan_of(const Module& module) {
+  return fused_plan_of(module, nullptr, {.least_recompute_gain = 1});
 }
 
 namespace {

@@ -130,7 +130,7 @@ KernelPtr CudaDevice::from_host(const plan::Step& step, KernelPtr kernel, int64_
 }
 
 KernelPtr CudaDevice::traced(const plan::Step& step, bool on_host, KernelPtr kernel) {
-  return trace_ ? trace_->wrap(step, on_host, std::move(kernel)) : std::move(kernel);
+  return trace_ ? trace_->wrap(*plan_, step, on_host, std::move(kernel)) : std::move(kernel);
 }
 
 KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& context) {

@@ -6,6 +6,7 @@
 namespace spmd::cuda {
 
 constexpr uint64_t kNowhere = ~uint64_t{0};
+constexpr int kUpdatesAtOnce = 16;
 constexpr int kSortBlock = 1024;  // threads; each block sorts twice as many keys
 
 // Compares and exchanges the keys of one step of a bitonic sort.
@@ -32,11 +33,24 @@ __device__ void apply_updates(const ScatterParameters& p, const uint64_t* keys, 
     offsets(p.window, element, p.window_updates, p.window_out, in_update, in_out);
     T& target = out[static_cast<int64_t>(place) + in_out];
     T value = target;
-    for (uint32_t s = slot; s < p.batch.count; ++s) {
-      const uint64_t key = keys[s];
-      if (key == kNowhere || static_cast<uint32_t>(key >> 32) != place) break;
-      const T update = updates[offset(p.batch, static_cast<uint32_t>(key), p.updates) + in_update];
-      value = narrow<T>(combined(p.combine, widen(value), widen(update)));
+    for (uint32_t s = slot; s < p.batch.count;) {
+      // Several are under way at once: each one's latency would be the time of all.
+      T read[kUpdatesAtOnce];
+      int count = 0;
+#pragma unroll
+      for (int i = 0; i < kUpdatesAtOnce; ++i) {
+        const uint64_t key = s + i < p.batch.count ? keys[s + i] : kNowhere;
+        const bool is_here = key != kNowhere && static_cast<uint32_t>(key >> 32) == place;
+        if (is_here) {
+          read[i] = updates[offset(p.batch, static_cast<uint32_t>(key), p.updates) + in_update];
+          count = i + 1;
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kUpdatesAtOnce; ++i)
+        if (i < count) value = narrow<T>(combined(p.combine, widen(value), widen(read[i])));
+      if (count < kUpdatesAtOnce) break;
+      s += kUpdatesAtOnce;
     }
     target = value;
   }
