@@ -5,6 +5,8 @@
 namespace spmd {
 namespace {
 
+constexpr int64_t kMost = int64_t{1} << 31;
+
 // A first rank, a step, and a count of ranks.
 struct Progression {
   int64_t first, step, count;
@@ -42,7 +44,6 @@ std::optional<int64_t> repeated(const std::vector<Progression>& ranks) {
 }  // namespace
 
 bool RankPairs::Run::is_sound() const {
-  constexpr int64_t kMost = int64_t{1} << 31;
   const auto steady = [&](int64_t first, int64_t step) {
     if (first < 0 || first > kMost || step < -kMost || step > kMost) return false;
     const int64_t last = first + (count - 1) * step;
@@ -53,7 +54,11 @@ bool RankPairs::Run::is_sound() const {
 
 void RankPairs::emplace_back(int64_t source, int64_t target) {
   ++size_;
-  if (!runs_.empty()) {
+  // What is no rank stays by itself, to be refused where it is checked.
+  const auto is_rank = [](int64_t number) { return number >= 0 && number <= kMost; };
+  const bool joins = !runs_.empty() && is_rank(source) && is_rank(target) &&
+                     is_rank(runs_.back().source) && is_rank(runs_.back().target);
+  if (joins) {
     Run& last = runs_.back();
     if (last.count == 1) {
       last.source_step = source - last.source;

@@ -36,6 +36,19 @@ void ModuleBuilder::declare_mesh(const std::string& name, Mesh mesh) {
   meshes_.insert_or_assign(name, std::move(mesh));
 }
 
+namespace {
+
+int64_t device_count(const AttributeReader& attributes, const char* name,
+                     const std::string& source) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  const int64_t count = attributes.integer_or(name, 1);
+  if (count <= kMost) return std::max<int64_t>(count, 1);
+  throw UserError(source, fmt::format("{} is {}", name, count),
+                  fmt::format("expected a number of devices, at most {}", kMost));
+}
+
+}  // namespace
+
 bool ModuleBuilder::choose_mesh(const Dict& attributes) {
   const AttributeReader module_attributes = reader(attributes, "module", 0);
   if (const Attribute* frontend = module_attributes.find("mhlo.frontend_attributes")) {
@@ -47,7 +60,7 @@ bool ModuleBuilder::choose_mesh(const Dict& attributes) {
       }
     }
   }
-  replicas_ = std::max<int64_t>(1, module_attributes.integer_or("mhlo.num_replicas", 1));
+  replicas_ = device_count(module_attributes, "mhlo.num_replicas", source_);
   for (const std::string& name : mesh_order_) {
     const Mesh& mesh = meshes_.find(name)->second;
     if (mesh.num_axes() == 0 && name != mesh_order_.back()) continue;
@@ -62,7 +75,8 @@ void ModuleBuilder::derive_mesh(const Dict& attributes, const std::set<std::stri
                                 bool has_device_groups) {
   if (hlo_shardings.empty() && !has_device_groups) return;
   const AttributeReader module_attributes = reader(attributes, "module", 0);
-  const int64_t num_devices = module_attributes.integer_or("mhlo.num_partitions", 1) * replicas_;
+  const int64_t num_devices =
+      device_count(module_attributes, "mhlo.num_partitions", source_) * replicas_;
   std::vector<HloSharding> shardings;
   for (const std::string& text : hlo_shardings) {
     shardings.push_back(parse_hlo_sharding(text, source_));

@@ -54,8 +54,26 @@ void Parser::parse_pretty_module() {
   if (scan_.accept_word("loc")) parse_location();
 }
 
+// Notes where meshes are declared: the op's name, bare or quoted, where an op can begin.
+void Parser::scan_meshes() {
+  constexpr std::string_view kOp = "sdy.mesh";
+  for (size_t at = text_.find(kOp); at != std::string_view::npos; at = text_.find(kOp, at + 1)) {
+    const size_t end = at + kOp.size();
+    const bool quoted = at > 0 && text_[at - 1] == '"' && end < text_.size() && text_[end] == '"';
+    const bool bare = end < text_.size() && std::isspace(static_cast<unsigned char>(text_[end]));
+    if (!quoted && !bare) continue;
+    const size_t begin = quoted ? at - 1 : at;
+    const size_t before = text_.substr(0, begin).find_last_not_of(" \t");
+    if (before != std::string_view::npos && text_[before] != '\n' && text_[before] != '{' &&
+        text_[before] != '>')
+      continue;
+    mesh_positions_.push_back(begin);
+  }
+}
+
 // Notes what may be used before it is defined: aliases, meshes, resources.
 void Parser::scan_lines() {
+  scan_meshes();
   for (size_t line = 0; line < text_.size();) {
     const size_t end = std::min(text_.find('\n', line), text_.size());
     size_t at = line;
@@ -69,8 +87,6 @@ void Parser::scan_lines() {
         scan_.seek(name_end);
         if (scan_.accept("=")) aliases_.emplace(name, scan_.position());
       }
-    } else if (text_.substr(at, 9) == "sdy.mesh " || text_.substr(at, 10) == "\"sdy.mesh\"") {
-      mesh_positions_.push_back(at);
     } else if (text_.substr(at, 3) == "{-#") {
       scan_resources();
     }
@@ -174,6 +190,9 @@ void Parser::parse_module_body(bool wrapped) {
       Dict ignored;
       if (scan_.peek("{")) parse_dict(ignored);
       if (scan_.accept_word("loc")) parse_location();
+    } else if (scan_.accept("\"sdy.mesh\"")) {
+      parse_generic_head();
+      parse_generic_tail();
     } else if (!wrapped && (scan_.peek() == '#' || scan_.peek() == '!' || scan_.peek("{-#"))) {
       return;
     } else {

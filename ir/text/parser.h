@@ -67,6 +67,7 @@ class Parser : private ModuleBuilder {
 
   // ---- parse_module.cc
   void scan_lines();
+  void scan_meshes();
   void scan_resources();
   void parse_pretty_module();
   void begin_function(const std::string& name, size_t position, bool is_private);

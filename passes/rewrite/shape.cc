@@ -25,6 +25,15 @@ bool drop_same_shape(Rewriter& rw, OpId id) {
   return identity && rw.replace(id, op.operands[0]);
 }
 
+// Nothing can be cut of a scalar. JAX puts such constraints into the regions of reductions and
+// sorts.
+bool drop_constraint_of_scalar(Rewriter& rw, OpId id) {
+  const Op& op = rw.op(id);
+  const bool places =
+      rw.type(op.operands[0]).rank() > 0 || !op.as<ReshardAttrs>().sharding.unreduced.empty();
+  return !places && rw.replace(id, op.operands[0]);
+}
+
 Dims composed(const Dims& outer, const Dims& inner) {
   Dims dims;
   for (int64_t dim : inner) dims.push_back(outer[static_cast<size_t>(dim)]);
@@ -172,6 +181,7 @@ void add_shape_patterns(PatternSet& patterns) {
                       OpCode::kPad}) {
     patterns.add(code, drop_same_shape);
   }
+  patterns.add(OpCode::kShardingConstraint, drop_constraint_of_scalar);
   patterns.add(OpCode::kBroadcastInDim, broadcast_of_broadcast);
   patterns.add(OpCode::kBroadcastInDim, broadcast_of_reshape);
   patterns.add(OpCode::kReshape, reshape_of_reshape);

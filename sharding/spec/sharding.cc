@@ -1,5 +1,7 @@
 #include "sharding/spec/sharding.h"
 
+#include <fmt/ranges.h>
+
 #include "support/error.h"
 
 namespace spmd {
@@ -105,12 +107,37 @@ bool same_placement(const Sharding& a, const Sharding& b) {
 
 namespace {
 
+// Whether a part of an axis is made of whole atoms.
+bool is_of_atoms(const AxisRef& part, const Mesh& mesh) {
+  bool begins = false, ends = false;
+  for (const AxisRef& atom : to_atoms({{part.axis, 1, 0}}, mesh)) {
+    begins = begins || atom.pre == part.pre;
+    ends = ends || atom.pre * atom.size_in(mesh) == part.pre * part.size;
+  }
+  return begins && ends;
+}
+
+[[noreturn]] void refuse_order(const AxisRef& part, const Mesh& mesh, const std::string& place) {
+  const std::string& name = mesh.axes()[static_cast<size_t>(part.axis)].name;
+  const int64_t full = mesh.axis_size(part.axis), rest = full / part.pre / part.size;
+  std::vector<std::string> pieces;
+  for (int64_t size : {part.pre, part.size, rest})
+    if (size > 1) pieces.push_back(fmt::format("\"{}{}\"={}", name, pieces.size(), size));
+  throw UserError(
+      place,
+      fmt::format("{} cuts the axis of size {} at other than its smallest prime factors first",
+                  to_string(part, mesh), full),
+      fmt::format("declare several axes in place of \"{}\": {}", name, fmt::join(pieces, ", ")));
+}
+
 void check_factors(const AxisList& axes, const Mesh& mesh, const std::string& place) {
   for (const AxisRef& axis : axes) {
+    if (axis.is_full()) continue;
     const int64_t full = mesh.axis_size(axis.axis);
-    if (axis.is_full() || (axis.size >= 2 && is_factor(axis.pre, axis.size, full))) continue;
-    throw UserError(place, fmt::format("{} is not a factor of an axis of size {}",
-                                       to_string(axis, mesh), full));
+    if (axis.size < 2 || !is_factor(axis.pre, axis.size, full))
+      throw UserError(place, fmt::format("{} is not a factor of an axis of size {}",
+                                         to_string(axis, mesh), full));
+    if (!is_of_atoms(axis, mesh)) refuse_order(axis, mesh, place);
   }
 }
 

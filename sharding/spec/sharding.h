@@ -53,7 +53,8 @@ int64_t num_shards(const Sharding& sharding, const Mesh& mesh);
 // openness, priorities and explicit replication do not count.
 bool same_placement(const Sharding& a, const Sharding& b);
 
-// Throws UserError(place, ...) when an axis is no factor of the mesh's, or two overlap.
+// Throws UserError(place, ...) when an axis is no factor of the mesh's or not made of its atoms (a
+// part that takes 3 of 6 before 2 is refused, with the mesh that says the same), or two overlap.
 void check_axes(const AxisList& axes, const Mesh& mesh, const std::string& place);
 // Throws UserError(place, ...) when the sharding is not legal on `mesh` for a tensor of `rank`.
 void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,

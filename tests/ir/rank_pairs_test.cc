@@ -55,6 +55,14 @@ TEST(RankPairs, FindsRanksThatOccurTwice) {
   EXPECT_EQ((RankPairs{{0, 5}, {1, 5}}).repeated_target(), 5);
 }
 
+// Numbers from outside are kept as they are, to be refused where they are checked.
+TEST(RankPairs, KeepsWhatIsNoRank) {
+  const std::vector<RankPairs::Pair> wild{{1, 2}, {INT64_MIN, 1}, {1, 1}, {INT64_MAX, 3}, {0, 4}};
+  RankPairs pairs;
+  for (const auto& [source, target] : wild) pairs.emplace_back(source, target);
+  EXPECT_EQ((std::vector<RankPairs::Pair>(pairs.begin(), pairs.end())), wild);
+}
+
 TEST(RankPairs, RefusesRunsFromOutsideThatLeaveTheRanks) {
   EXPECT_TRUE((PairRun{0, 3, 4, 1, -1}).is_sound());
   EXPECT_FALSE((PairRun{0, 3, 5, 1, -1}).is_sound());

@@ -105,6 +105,39 @@ module @m {
   expect_round_trips(module);
 }
 
+// Where else an op may stand, and in its generic form among pretty ones.
+TEST(TextAnnotations, MeshesAnywhere) {
+  const std::string function =
+      "func.func @main(%a: tensor<2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"a\"}]>}) -> "
+      "tensor<2xf32> { return %a : tensor<2xf32> } }";
+  for (const std::string mesh :
+       {"sdy.mesh @mesh = <[\"a\"=2]>\n", "\nsdy.mesh\n@mesh = <[\"a\"=2]>\n",
+        "sdy.mesh @other = <[\"a\"=2]> sdy.mesh @mesh = <[\"a\"=2]>\n",
+        "\n \"sdy.mesh\"() <{sym_name = \"mesh\", mesh = #sdy.mesh<[\"a\"=2]>}> : () -> ()\n"}) {
+    const Module module = parse("module { " + mesh + function);
+    EXPECT_EQ(sharding_of(module, module.main().arguments()[0]), R"([{"a"}])") << mesh;
+  }
+}
+
+TEST(TextAnnotations, PartsOfAxesAreOfTheirSmallestFactorsFirst) {
+  const auto with = [](const std::string& part) {
+    return "module {\n sdy.mesh @mesh = <[\"a\"=12]>\n func.func @main(%a: tensor<12xf32> "
+           "{sdy.sharding = #sdy.sharding<@mesh, [{\"a\":" +
+           part + "}]>}) { return } }";
+  };
+  for (const std::string part : {"(1)2", "(1)4", "(2)2", "(2)6", "(4)3"})
+    EXPECT_EQ(parse(with(part)).mesh.to_string(), "a=12") << part;
+  const std::string message = error_of([&] { parse(with("(2)3")); });
+  EXPECT_NE(message.find("\"a\":(2)3 cuts the axis of size 12 at other than its smallest prime "
+                         "factors first\n  declare several axes in place of \"a\": \"a0\"=2, "
+                         "\"a1\"=3, \"a2\"=2"),
+            std::string::npos)
+      << message;
+  for (const std::string part : {"(1)3", "(3)2", "(3)4", "(1)6", "(6)2"})
+    EXPECT_NE(error_of([&] { parse(with(part)); }).find("smallest prime"), std::string::npos)
+        << part;
+}
+
 TEST(TextAnnotations, ShardingsInFrontendAttributes) {
   const Module module = parse(R"(
 module @m attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2, \22b\22=2]>}"}} {

@@ -23,6 +23,31 @@ TEST(Simplify, DropsIdentities) {
                  "return %arg0 : tensor<4xf32>");
 }
 
+// As JAX writes reducers and comparators inside a partly manual shard_map.
+TEST(Simplify, ConstraintsOfScalarsGo) {
+  Module module = program(R"(module {
+  sdy.mesh @mesh = <["a"=2]>
+  func.func @main(%x0: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> (tensor<6xf32>, tensor<4x6xf32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = "stablehlo.reduce"(%x0, %zero) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %2 = stablehlo.add %x, %y : tensor<f32>
+      %3 = sdy.sharding_constraint %2 <@mesh, []> : tensor<f32>
+      stablehlo.return %3 : tensor<f32>
+    }) : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
+    %1 = "stablehlo.sort"(%x0) <{dimension = 1 : i64, is_stable = true}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %3 = sdy.sharding_constraint %x <@mesh, []> : tensor<f32>
+      %2 = stablehlo.compare LT, %3, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    }) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    return %0, %1 : tensor<6xf32>, tensor<4x6xf32>
+  }
+})");
+  EXPECT_TRUE(apply(simplify_pass(), module));
+  EXPECT_EQ(body_of(module).find("sharding_constraint"), std::string::npos);
+}
+
 TEST(Simplify, SquareIsAProduct) {
   expect_rewrite(simplify_pass(), program({kVector}, R"(
     %0 = chlo.square %x0 : tensor<4xf32> -> tensor<4xf32>
