@@ -158,9 +158,10 @@ double FftSplitter::seconds_of(const Op& op, const std::vector<Step>& steps, Pla
   const TensorType& operand = fn_.type(op.operands[0]);
   const TensorType type =
       is_complex(operand.dtype) ? operand : operand.with_dtype(fn_.type(op.results[0]).dtype);
+  const AtomMask manual = manual_axes_around(fn_, op.block, atoms_);
   double sum = 0;
   for (const Step& step : steps) {
-    sum += costs_.seconds(type, now, step.at) + traffic(type, step.at);
+    sum += costs_.seconds(type, now, step.at, manual) + traffic(type, step.at);
     now = step.at;
     if (!step.stays_cut) continue;
     const int64_t shards = atoms_.extent(now.dims[step.dim]);
@@ -171,7 +172,7 @@ double FftSplitter::seconds_of(const Op& op, const std::vector<Step>& steps, Pla
     rows.dims.emplace_back();
     columns.dims.push_back(now.dims[step.dim]);
     columns.dims[step.dim].clear();
-    sum += 3 * costs_.seconds(lines, rows, columns) + 2 * traffic(type, now);
+    sum += 3 * costs_.seconds(lines, rows, columns, manual) + 2 * traffic(type, now);
   }
   return sum + seconds(op.results[0], now, placement(op.results[0]));
 }

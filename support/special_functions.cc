@@ -48,8 +48,8 @@ Real digamma_positive(Real x) {
 // pi / tan(pi x), for x that is no integer.
 Real pi_cotangent(Real x) { return kPi / std::tan(kPi * (x - std::round(x))); }
 
-// Euler and Maclaurin's formula, B(2k) / (2k)!.
-Real zeta(Real x, Real q) {
+// Of q > 0: Euler and Maclaurin's formula, B(2k) / (2k)!.
+Real zeta_of_positive(Real x, Real q) {
   constexpr Real kBernoulli[] = {
       1.0L / 12,
       -1.0L / 720,
@@ -71,7 +71,7 @@ Real zeta(Real x, Real q) {
   for (; q < enough; q += 1) {
     const Real term = std::pow(q, -x);
     sum += term;
-    if (q > 0 && std::fabs(term) * (1 + q / (x - 1)) <= kNegligible * std::fabs(sum)) return sum;
+    if (std::fabs(term) * (1 + q / (x - 1)) <= kNegligible * std::fabs(sum)) return sum;
   }
   const Real power = std::pow(q, -x);
   sum += q * power / (x - 1) + power / 2;
@@ -83,6 +83,15 @@ Real zeta(Real x, Real q) {
     factor *= (x + 2 * k + 1) * (x + 2 * k + 2) / (q * q);
   }
   return sum;
+}
+
+// Of q < 0 that is no integer, x is one. With p = q + m in (0, 1), the first m terms are
+// (-1)^x (j - p)^-x, j = 1 ... m: what zeta(x, 1 - p) has before zeta(x, 1 - p + m).
+Real zeta(Real x, Real q) {
+  if (q > 0) return zeta_of_positive(x, q);
+  const Real m = std::ceil(-q), p = q + m;
+  const Real first = zeta_of_positive(x, 1 - p) - zeta_of_positive(x, 1 - p + m);
+  return zeta_of_positive(x, p) + (std::fmod(x, Real(2)) == 0 ? first : -first);
 }
 
 }  // namespace

@@ -140,7 +140,8 @@ std::optional<Cone> ConePlanner::plan(OpId reshard) {
   const Placement target = placement_(fn_.op(reshard).results[0]);
   const ValueId value = source(fn_.op(reshard).operands[0]);
   if (!target.partial.empty() || !placement_(value).partial.empty()) return std::nullopt;
-  if (costs_.seconds(fn_.type(value), target, placement_(value)) > 0) return std::nullopt;
+  const AtomMask manual = manual_axes_around(fn_, block_, atoms_);
+  if (costs_.seconds(fn_.type(value), target, placement_(value), manual) > 0) return std::nullopt;
   if (!collect(value, target, 0) || !agrees_) return std::nullopt;
   cone_.seconds = reading(cone_) - sparing(cone_);
   return std::move(cone_);

@@ -73,10 +73,11 @@ double PlacementChoice::cost_of(const Op& op, const FactorRule& rule,
     if (joined) sources.push_back(source);
     seconds += recompute_.best(source, needed(op, rule, i, assignment), op.block).seconds;
   }
+  const AtomMask manual = manual_axes_around(fn_, op.block, atoms_);
   for (size_t i = 0; i < op.results.size(); ++i) {
     if (is_free_source(fn_, op.results[i])) continue;
     seconds += costs_.seconds(fn_.type(op.results[i]), produced(rule, i, assignment),
-                              placement_(op.results[i]));
+                              placement_(op.results[i]), manual);
   }
   return seconds + exchanges_of(op, rule, assignment) +
          op_seconds(fn_, op, rule, assignment, atoms_, cost_);

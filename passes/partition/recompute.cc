@@ -61,7 +61,8 @@ Recipe RecomputePlanner::best(ValueId value, const Placement& target, BlockId bl
   if (now == target || now.is_replicated() || available_(value, target)) return {};
   const auto key = std::pair(value, target.dims);
   if (const auto found = memo_.find(key); found != memo_.end()) return found->second;
-  Recipe recipe{costs_.seconds(fn_.type(value), now, target), false};
+  Recipe recipe{
+      costs_.seconds(fn_.type(value), now, target, manual_axes_around(fn_, block, atoms_)), false};
   if (recipe.seconds > 0 && now.partial.empty() && target.partial.empty()) {
     const double recomputed = recompute_seconds(value, target, block, depth, recipe.seconds);
     if (recomputed < recipe.seconds * (1 - 1e-9)) recipe = {recomputed, true};

@@ -57,9 +57,10 @@ const ReshardPlan& ReshardCosts::plan(const TensorType& type, const Placement& f
   return entry->second;
 }
 
-double ReshardCosts::seconds(const TensorType& type, const Placement& from, const Placement& to) {
+double ReshardCosts::seconds(const TensorType& type, const Placement& from, const Placement& to,
+                             AtomMask manual) {
   if (from == to || from.is_replicated()) return 0;
-  return plan(type, from, to).seconds;
+  return plan(type, from, to, manual).seconds;
 }
 
 AtomMask manual_axes_around(const Function& fn, BlockId block, const AtomTable& atoms) {
@@ -69,6 +70,11 @@ AtomMask manual_axes_around(const Function& fn, BlockId block, const AtomTable& 
     manual |= mask_of(atoms.to_atoms(fn.op(around).as<ManualComputationAttrs>().manual_axes));
   }
   return manual;
+}
+
+AtomMask manual_axes_around(const Function& fn, ValueId value, const AtomTable& atoms) {
+  const Op* op = fn.def(value);
+  return manual_axes_around(fn, op != nullptr ? op->block : fn.value(value).block, atoms);
 }
 
 }  // namespace spmd

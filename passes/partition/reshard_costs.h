@@ -17,8 +17,9 @@ class ReshardCosts {
   ReshardCosts(const AtomTable& atoms, const CostModel& cost) : atoms_(atoms), cost_(cost) {}
 
   const ReshardPlan& plan(const TensorType& type, const Placement& from, const Placement& to,
-                          AtomMask manual = 0);
-  double seconds(const TensorType& type, const Placement& from, const Placement& to);
+                          AtomMask manual);
+  double seconds(const TensorType& type, const Placement& from, const Placement& to,
+                 AtomMask manual);
 
  private:
   const AtomTable& atoms_;
@@ -30,7 +31,8 @@ class ReshardCosts {
 Dims rounded_up(const Dims& shape, const Placement& from, const Placement& to,
                 const AtomTable& atoms);
 
-// The axes of all manual computations around a block.
+// The axes of all manual computations around a block, and around where a value is made.
 AtomMask manual_axes_around(const Function& fn, BlockId block, const AtomTable& atoms);
+AtomMask manual_axes_around(const Function& fn, ValueId value, const AtomTable& atoms);
 
 }  // namespace spmd

@@ -36,11 +36,12 @@ class ReshardRewriter {
     return result;
   }
   double seconds(ValueId value, const Placement& from, const Placement& to) {
-    return costs_.seconds(fn_.type(value), from, to);
+    return costs_.seconds(fn_.type(value), from, to, manual_axes_around(fn_, value, atoms_));
   }
   int64_t bytes_sent(ValueId value, const Placement& from, const Placement& to) {
-    return from == to || from.is_replicated() ? 0
-                                              : costs_.plan(fn_.type(value), from, to).bytes_sent;
+    if (from == to || from.is_replicated()) return 0;
+    const AtomMask manual = manual_axes_around(fn_, value, atoms_);
+    return costs_.plan(fn_.type(value), from, to, manual).bytes_sent;
   }
   // Erases a reshard that lost its users.
   void erase_if_unused(ValueId value) {

@@ -31,14 +31,16 @@ bool never_folded(const Op& op) {
 // The op on scalars in place of tensors: elementwise ops take splats to splats.
 std::optional<Literal> fold_elementwise_splat(Rewriter& rw, const Op& op) {
   if (family_of(op.code) != OpFamily::kElementwise) return std::nullopt;
-  Function scratch("scratch");
-  std::vector<ValueId> arguments;
   std::vector<Literal> scalars;
   for (ValueId operand : op.operands) {
     auto scalar = splat_of(rw.fn(), operand);
     if (!scalar) return std::nullopt;
-    arguments.push_back(scratch.add_block_argument(scratch.body(), scalar->type()));
     scalars.push_back(std::move(*scalar));
+  }
+  Function scratch("scratch");
+  std::vector<ValueId> arguments;
+  for (const Literal& scalar : scalars) {
+    arguments.push_back(scratch.add_block_argument(scratch.body(), scalar.type()));
   }
   const TensorType& type = rw.type(op.results[0]);
   const OpId id = scratch.insert_op(scratch.body(), OpId::kNone, op.code, std::move(arguments),

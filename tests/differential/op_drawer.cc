@@ -84,7 +84,7 @@ const std::vector<OpDrawer::Choice>& OpDrawer::choices() {
       {&OpDrawer::collective, 1, 6},
       {&OpDrawer::fft, 2, 1},
       {&OpDrawer::cholesky, 2, 5},
-      {&OpDrawer::triangular_solve, 1, 2},
+      {&OpDrawer::triangular_solve, 1, 3},
       {&OpDrawer::complex, 2, 3},
       {&OpDrawer::special_function, 2, 15},
       {&OpDrawer::propagation_barrier, 1, 1},
