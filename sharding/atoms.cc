@@ -24,23 +24,6 @@ int64_t AtomTable::extent(const AtomList& atoms) const {
   return product;
 }
 
-namespace {
-
-// An axis of 6 is 2 parts of 3, in atoms: 3 parts of 2 are no union of these.
-[[noreturn]] void refuse_across_atoms(const AxisRef& axis, const AxisList& atoms,
-                                      const Mesh& mesh) {
-  std::string parts;
-  for (const AxisRef& atom : atoms) {
-    if (atom.axis == axis.axis) parts += (parts.empty() ? "" : ", ") + to_string(atom, mesh);
-  }
-  throw UserError("mesh",
-                  fmt::format("the sub-axis {} is not made of the prime factors of its axis, {}",
-                              to_string(axis, mesh), parts),
-                  "give the parts of the axis that shardings use names of their own in the mesh");
-}
-
-}  // namespace
-
 AtomList AtomTable::to_atoms(const AxisList& axes) const {
   AtomList list;
   const auto append = [&](const AxisRef& ref) {
@@ -59,7 +42,7 @@ AtomList AtomTable::to_atoms(const AxisList& axes) const {
     }
     for (const AxisRef& ref : spmd::to_atoms({axis}, mesh_)) {
       if (ref.size_in(mesh_) == 1) continue;
-      if (!append(ref)) refuse_across_atoms(axis, atoms_, mesh_);
+      SPMD_CHECK(append(ref), "unknown atom");
     }
   }
   return list;
