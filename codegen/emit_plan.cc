@@ -4,6 +4,7 @@
 
 #include "codegen/coalesce.h"
 #include "codegen/combine_collectives.h"
+#include "codegen/dot_epilogues.h"
 #include "codegen/emitter.h"
 #include "codegen/step_tree.h"
 #include "runtime/plan/plan.h"
@@ -43,6 +44,7 @@ class PlanEmitter {
       storage_of[i] = storage_of[static_cast<size_t>(fused[i])];
     buffers(body, storage_of);
     plan_.add_programs()->mutable_body()->Swap(&body);
+    if (info_.dot_epilogues) add_dot_epilogues(plan_, info_.fusions);
     return std::move(plan_);
   }
 

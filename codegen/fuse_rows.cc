@@ -284,6 +284,9 @@ void fuse_blocks(plan::Sequence& sequence, const FuseRowsOptions& options) {
 }  // namespace
 
 std::string to_string(const FusionNote& note) {
+  if (note.is_epilogue)
+    return fmt::format("{}: the epilogue of a product, saves {}", note.place,
+                       human_bytes(static_cast<double>(note.bytes_saved)));
   return fmt::format("{}: {} elementwise kernel{} and {} reduction{} in one, saves {}", note.place,
                      note.elementwise, note.elementwise == 1 ? "" : "s", note.reductions,
                      note.reductions == 1 ? "" : "s",

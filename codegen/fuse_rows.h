@@ -23,9 +23,10 @@ struct FuseRowsOptions {
   int64_t least_recompute_gain = 0;
 };
 
-// One Fused step.
+// One Fused step, or a product with its epilogue (dot_epilogues.h).
 struct FusionNote {
   std::string place;  // of its last step
+  bool is_epilogue = false;
   int elementwise = 0, reductions = 0;
   // Memory traffic of one execution that the parts on their own would have had besides.
   int64_t bytes_saved = 0;

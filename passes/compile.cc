@@ -113,6 +113,7 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
     EmitInfo info = emit_info(module);
     if (!options.combine_collectives) info.combine_bytes = 0;
     if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
+    info.dot_epilogues = options.kernels == KernelTarget::kCuda;
     info.fusions = &result.fusions;
     result.plan = emit_plan(module, info);
     compile_kernels(options, result);

@@ -5,6 +5,7 @@
 #include "passes/cse.h"
 #include "passes/dce.h"
 #include "passes/defer_reductions.h"
+#include "passes/elementwise_indexing.h"
 #include "passes/hoist_loop_invariants.h"
 #include "passes/hoist_reshards.h"
 #include "passes/inline_calls.h"
@@ -53,7 +54,11 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(simplify_pass());
   passes.push_back(cse_pass());
   passes.push_back(dce_pass());
-  if (options.kernels == KernelTarget::kCuda) passes.push_back(split_reductions_pass());
+  if (options.kernels == KernelTarget::kCuda) {
+    passes.push_back(elementwise_indexing_pass());
+    passes.push_back(dce_pass());
+    passes.push_back(split_reductions_pass());
+  }
   return passes;
 }
 
