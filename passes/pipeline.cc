@@ -13,6 +13,7 @@
 #include "passes/localize.h"
 #include "passes/pad_uneven.h"
 #include "passes/propagate_shardings.h"
+#include "passes/reverse_halves.h"
 #include "passes/simplify.h"
 #include "passes/spare_exchanges.h"
 #include "passes/split_fused_projections.h"
@@ -56,6 +57,7 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(dce_pass());
   if (options.kernels == KernelTarget::kCuda) {
     passes.push_back(elementwise_indexing_pass());
+    passes.push_back(reverse_halves_pass());
     passes.push_back(dce_pass());
     passes.push_back(split_reductions_pass());
   }

@@ -7,18 +7,9 @@
 namespace spmd::testing {
 namespace {
 
-plan::Plan plan_with_epilogues(const Module& module) {
-  EmitInfo info = unsharded_info(module);
-  info.fuse_rows = codegen::FuseRowsOptions{};
-  info.dot_epilogues = true;
-  plan::Plan plan = emit_plan(module, info);
-  plan::verify_plan(plan);
-  return plan;
-}
-
 // The epilogues of a program's products; checks that its plan means the same.
 std::vector<plan::DotEpilogue> check(const Module& module, double tolerance = 2e-6) {
-  const plan::Plan plan = plan_with_epilogues(module);
+  const plan::Plan plan = gpu_plan_of(module);
   std::mt19937 random(5);
   const std::vector<Literal> arguments = random_arguments(module, random);
   const std::vector<Literal> wanted = evaluate(module, arguments);
