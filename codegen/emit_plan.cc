@@ -4,7 +4,9 @@
 
 #include "codegen/coalesce.h"
 #include "codegen/combine_collectives.h"
+#include "codegen/dot_epilogues.h"
 #include "codegen/emitter.h"
+#include "codegen/product_layout.h"
 #include "codegen/step_tree.h"
 #include "runtime/plan/plan.h"
 #include "support/error.h"
@@ -43,6 +45,7 @@ class PlanEmitter {
       storage_of[i] = storage_of[static_cast<size_t>(fused[i])];
     buffers(body, storage_of);
     plan_.add_programs()->mutable_body()->Swap(&body);
+    if (info_.shape_products) add_dot_epilogues(plan_, info_.fusions);
     return std::move(plan_);
   }
 
@@ -126,6 +129,7 @@ class PlanEmitter {
   std::vector<int> fuse(plan::Sequence& body) {
     if (!info_.fuse_rows) return {};
     std::vector<int> storage_of = remove_copies(body, storages_);
+    if (info_.shape_products) lay_out_products(body, storages_);
     std::vector<FusionNote> notes = fuse_rows(body, storages_, *info_.fuse_rows);
     if (info_.fusions != nullptr) *info_.fusions = std::move(notes);
     return storage_of;

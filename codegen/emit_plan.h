@@ -26,6 +26,9 @@ struct EmitInfo {
   int64_t combine_bytes = int64_t{32} << 20;
   // Reductions are fused with what surrounds them; only for a device that gets compiled kernels.
   std::optional<codegen::FuseRowsOptions> fuse_rows;
+  // Products get epilogues and the order in which they are read (codegen/dot_epilogues.h,
+  // product_layout.h); for a device whose library does that.
+  bool shape_products = false;
   std::vector<codegen::FusionNote>* fusions = nullptr;  // gets what has been fused so
 };
 

@@ -102,9 +102,12 @@ class SequenceFuser {
     return false;
   }
 
-  // Whether fusing spares memory traffic: one makes what the other reads, or both reduce the same.
-  static bool related(const Unit& a, const Unit& b) {
-    if (!a.has_reduction() && !b.has_reduction()) return false;
+  // Whether fusing spares memory traffic: one makes what the other reads, or both reduce or read
+  // the same.
+  bool related(const Unit& a, const Unit& b) const {
+    if (!a.has_reduction() && !b.has_reduction())
+      return options_.joins_elementwise && a.space->num_elements() > kSmall &&
+             (intersect(a.elements, b.elements) || intersect(a.writes, b.elements));
     if (intersect(a.writes, b.reads)) return true;
     if (!a.has_reduction() || !b.has_reduction()) return false;
     return intersect(a.elements, b.elements);
@@ -147,7 +150,7 @@ class SequenceFuser {
 
   bool is_worthwhile(const Unit& unit) const {
     const int64_t elements = unit.space->num_elements(), rows = unit.space->num_rows();
-    if (elements / rows < kFewestColumns) return false;
+    if (unit.has_reduction() && elements / rows < kFewestColumns) return false;
     plan::Step trial = fused_step(unit);
     int views = 0;
     for_each_view(trial, [&](plan::View&, bool) { ++views; });
@@ -284,6 +287,9 @@ void fuse_blocks(plan::Sequence& sequence, const FuseRowsOptions& options) {
 }  // namespace
 
 std::string to_string(const FusionNote& note) {
+  if (note.is_epilogue)
+    return fmt::format("{}: the epilogue of a product, saves {}", note.place,
+                       human_bytes(static_cast<double>(note.bytes_saved)));
   return fmt::format("{}: {} elementwise kernel{} and {} reduction{} in one, saves {}", note.place,
                      note.elementwise, note.elementwise == 1 ? "" : "s", note.reductions,
                      note.reductions == 1 ? "" : "s",

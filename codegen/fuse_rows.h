@@ -18,14 +18,18 @@ struct FuseRowsOptions {
   // Threads that have to be kept busy: a fused kernel that has fewer independent rows than that is
   // not worth what it saves. 1: a CPU's core.
   int64_t parallelism = 1;
+  // Elementwise kernels that read the same are one, wherever they stand; the emitter has joined
+  // neighbours.
+  bool joins_elementwise = false;
   // Values are computed again instead of being kept in memory (recompute.h) where a step spares so
   // many bytes of traffic; 0: never.
   int64_t least_recompute_gain = 0;
 };
 
-// One Fused step.
+// One Fused step, or a product with its epilogue (dot_epilogues.h).
 struct FusionNote {
   std::string place;  // of its last step
+  bool is_epilogue = false;
   int elementwise = 0, reductions = 0;
   // Memory traffic of one execution that the parts on their own would have had besides.
   int64_t bytes_saved = 0;

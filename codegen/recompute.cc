@@ -20,8 +20,8 @@
 namespace spmd::codegen {
 namespace {
 
-// Steps back that a value is traced, and steps of one kernel.
-constexpr size_t kMostTraced = 12;
+// Parts of other kernels that values are traced through, and parts of one kernel.
+constexpr size_t kMostTraced = 24;
 constexpr int kMostParts = 40;
 
 // The Elementwise and Reduce steps of a kernel.
@@ -110,13 +110,19 @@ struct Register {
 // What a step's operands are computed from, and the cut.
 class Trace {
  public:
-  Trace(plan::Sequence& body, const StorageTable& storages, const StorageUses& uses, int step)
-      : body_(body), storages_(storages), uses_(uses), step_(step) {}
+  // What a part of the step itself reads.
+  struct Read {
+    plan::View view;
+    Dims shape;
+  };
 
-  // The node of what a part of the step itself reads.
-  void add_read(const plan::View& view, const Dims& shape) {
-    const int node = value_of(view, shape, true);
-    if (targets_.insert(node).second) {
+  Trace(plan::Sequence& body, const StorageTable& storages, const StorageUses& uses, int step,
+        const std::vector<Read>& reads)
+      : body_(body), storages_(storages), uses_(uses), step_(step) {
+    find_parts(reads);
+    for (const Read& read : reads) {
+      const int node = value_of(read.view, read.shape, true);
+      if (!targets_.insert(node).second) continue;
       cut_.add_target(node);
       before_ += costs_[static_cast<size_t>(node)];
     }
@@ -159,8 +165,24 @@ class Trace {
     return bytes_of(view, shape) * (stays ? 1 : 2);
   }
 
+  // Which parts to trace through: the nearest ones, in the number of kernels on the way.
+  void find_parts(std::vector<Read> reads) {
+    for (size_t next = 0; next < reads.size() && traced_.size() < kMostTraced; ++next) {
+      const std::optional<Register> reg = writer_of(reads[next].view, reads[next].shape);
+      if (!reg || !traced_.insert({reg->step, reg->part}).second) continue;
+      const plan::Elementwise& part = elementwise(reg->step, reg->part);
+      for (const plan::View& view : part.inputs())
+        reads.push_back({view, plan::dims_of(part.shape())});
+    }
+  }
+
   // The register that a view reads the value of.
-  std::optional<Register> definition(const plan::View& view, const Dims& shape) {
+  std::optional<Register> definition(const plan::View& view, const Dims& shape) const {
+    const std::optional<Register> reg = writer_of(view, shape);
+    return reg && traced_.contains({reg->step, reg->part}) ? reg : std::nullopt;
+  }
+
+  std::optional<Register> writer_of(const plan::View& view, const Dims& shape) const {
     const StorageUses::Use& use = uses_[view.buffer()];
     if (use.writes != 1 || use.writer >= step_) return std::nullopt;
     const std::vector<plan::Step*> parts = parts_of(*body_.mutable_steps(use.writer));
@@ -170,10 +192,7 @@ class Trace {
       for (int o = 0; o < part.outputs_size(); ++o) {
         if (part.outputs(o).buffer() != view.buffer()) continue;
         if (!is_same_place(part.outputs(o), shape_of(*parts[p]), view, shape)) return std::nullopt;
-        const std::pair id(use.writer, static_cast<int>(p));
-        if (!traced_.contains(id) && traced_.size() >= kMostTraced) return std::nullopt;
-        traced_.insert(id);
-        return Register{id.first, id.second, part.program().outputs(o)};
+        return Register{use.writer, static_cast<int>(p), part.program().outputs(o)};
       }
     }
     return std::nullopt;
@@ -254,8 +273,11 @@ class Recomputer {
     plan::Step& step = *body_.mutable_steps(s);
     const std::vector<plan::Step*> parts = parts_of(step);
     if (parts.empty()) return false;
-    Trace trace(body_, storages_, uses_, s);
-    for_each_read(step, [&](plan::View& view, const Dims& shape) { trace.add_read(view, shape); });
+    std::vector<Trace::Read> reads;
+    for_each_read(step, [&](plan::View& view, const Dims& shape) {
+      reads.push_back({view, shape});
+    });
+    Trace trace(body_, storages_, uses_, s, reads);
     if (trace.solve() < least_gain_) return false;
 
     fresh_.clear();

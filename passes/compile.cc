@@ -71,7 +71,8 @@ void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& 
 // free; a CPU's do not.
 codegen::FuseRowsOptions fusion_for(KernelTarget target) {
   if (target != KernelTarget::kCuda) return {};
-  return {.parallelism = kGpuParallelism, .least_recompute_gain = 1 << 16};
+  return {
+      .parallelism = kGpuParallelism, .joins_elementwise = true, .least_recompute_gain = 1 << 16};
 }
 
 // Fewer than a vector of elements are not worth compiling.
@@ -113,6 +114,7 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
     EmitInfo info = emit_info(module);
     if (!options.combine_collectives) info.combine_bytes = 0;
     if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
+    info.shape_products = options.kernels == KernelTarget::kCuda;
     info.fusions = &result.fusions;
     result.plan = emit_plan(module, info);
     compile_kernels(options, result);

@@ -5,6 +5,7 @@
 #include "passes/cse.h"
 #include "passes/dce.h"
 #include "passes/defer_reductions.h"
+#include "passes/elementwise_indexing.h"
 #include "passes/expand_attention.h"
 #include "passes/hoist_loop_invariants.h"
 #include "passes/hoist_reshards.h"
@@ -15,6 +16,7 @@
 #include "passes/propagate_shardings.h"
 #include "passes/raise_attention.h"
 #include "passes/recompute_residuals.h"
+#include "passes/reverse_halves.h"
 #include "passes/simplify.h"
 #include "passes/spare_exchanges.h"
 #include "passes/split_fused_projections.h"
@@ -67,7 +69,12 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(simplify_pass());
   passes.push_back(cse_pass());
   passes.push_back(dce_pass());
-  if (options.kernels == KernelTarget::kCuda) passes.push_back(split_reductions_pass());
+  if (options.kernels == KernelTarget::kCuda) {
+    passes.push_back(elementwise_indexing_pass());
+    passes.push_back(reverse_halves_pass());
+    passes.push_back(dce_pass());
+    passes.push_back(split_reductions_pass());
+  }
   return passes;
 }
 

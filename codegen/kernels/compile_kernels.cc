@@ -43,6 +43,10 @@ class UnitBuilder {
   void visit(plan::Sequence& sequence) {
     for (plan::Step& step : *sequence.mutable_steps()) {
       step.set_kernel(number_of(step));
+      if (step.dot().has_epilogue()) {
+        plan::Step& map = *step.mutable_dot()->mutable_epilogue()->mutable_map();
+        map.set_kernel(number_of(map));
+      }
       for (plan::Sequence* inner : sequences_of(step)) visit(*inner);
     }
   }
@@ -101,6 +105,8 @@ namespace {
 void drop_step_kernels(plan::Sequence& sequence) {
   for (plan::Step& step : *sequence.mutable_steps()) {
     step.set_kernel(0);
+    if (step.dot().has_epilogue())
+      step.mutable_dot()->mutable_epilogue()->mutable_map()->set_kernel(0);
     for (plan::Sequence* inner : codegen::sequences_of(step)) drop_step_kernels(*inner);
   }
 }

@@ -59,7 +59,9 @@ void for_each_view(const Step& step, const Visit& visit) {
       return visit_reduction(step.reduce(), visit);
     case Step::kDot: {
       const Dot& dot = step.dot();
-      return each({&dot.lhs(), &dot.rhs()}, {&dot.out()});
+      each({&dot.lhs(), &dot.rhs()}, {&dot.out()});
+      if (dot.has_epilogue()) for_each_view(dot.epilogue().map(), visit);
+      return;
     }
     case Step::kConvolution: {
       const Convolution& conv = step.convolution();
@@ -162,6 +164,8 @@ bool is_among(const Views& views, const View& view) {
 }
 
 std::vector<int64_t> dot_shape(const Dot& dot, const View& view) {
+  const Elementwise& map = dot.epilogue().map().elementwise();
+  if (is_among(map.inputs(), view) || is_among(map.outputs(), view)) return joined({&map.shape()});
   if (&view == &dot.lhs()) return joined({&dot.batch(), &dot.m(), &dot.k()});
   if (&view == &dot.rhs()) return joined({&dot.batch(), &dot.n(), &dot.k()});
   return joined({&dot.batch(), &dot.m(), &dot.n()});

@@ -48,6 +48,7 @@ class Verifier {
   void elementwise(const Elementwise& step);
   void reduce(const Reduce& step);
   void dot(const Dot& step);
+  void epilogue(const Dot& dot, const Shape& out);
   void convolution(const Convolution& step);
   void gather(const Gather& step);
   void scatter(const Scatter& step);

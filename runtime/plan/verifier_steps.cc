@@ -59,6 +59,21 @@ void Verifier::dot(const Dot& step) {
   view(step.lhs(), &lhs);
   view(step.rhs(), &rhs);
   view(step.out(), &out);
+  if (step.has_epilogue()) epilogue(step, out);
+}
+
+void Verifier::epilogue(const Dot& dot, const Shape& out) {
+  const DotEpilogue& epilogue = dot.epilogue();
+  expect(epilogue.map().has_elementwise(), "a product's epilogue is not elementwise");
+  const Elementwise& map = epilogue.map().elementwise();
+  elementwise(map);
+  kernel(epilogue.map());
+  expect(map.outputs_size() == 1 && map.outputs(0).buffer() == epilogue.out().buffer(),
+         "a product's epilogue writes elsewhere");
+  expect(DotEpilogue::Activation_IsValid(epilogue.activation()), "an activation is not known");
+  view(epilogue.out(), &out);
+  for (const int32_t number : {epilogue.bias(), epilogue.residual()})
+    expect(number >= 0 && number <= map.inputs_size(), "an epilogue's operand does not exist");
 }
 
 void Verifier::convolution(const Convolution& step) {

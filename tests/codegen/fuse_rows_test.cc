@@ -151,12 +151,12 @@ TEST(FuseRows, NotAcrossWhatDependsOnIt) {
 
 // What looks like a reduction of the rows' results reduces nothing.
 TEST(FuseRows, NotWithReductionsOverOneElement) {
-  const Module module = module_of(
-      "(%x: tensor<6x40xf32>, %y: tensor<6x1xf32>) -> tensor<6xf32>",
-      std::string(kConstants) + reduce("s", "x", "zero", "add", "1", kMatrix, kRow) +
-          reduce("o", "y", "zero", "add", "1", "tensor<6x1xf32>", kRow) +
-          "    %r = stablehlo.multiply %s, %o : tensor<6xf32>\n"
-          "    return %r : tensor<6xf32>");
+  const Module module =
+      module_of("(%x: tensor<6x40xf32>, %y: tensor<6x1xf32>) -> tensor<6xf32>",
+                std::string(kConstants) + reduce("s", "x", "zero", "add", "1", kMatrix, kRow) +
+                    reduce("o", "y", "zero", "add", "1", "tensor<6x1xf32>", kRow) +
+                    "    %r = stablehlo.multiply %s, %o : tensor<6xf32>\n"
+                    "    return %r : tensor<6xf32>");
   EXPECT_EQ(check(module), (Kinds{{"fused", 1}, {"reduce", 1}}));
 }
 

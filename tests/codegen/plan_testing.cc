@@ -29,18 +29,22 @@ plan::Plan plan_of(const Module& module) {
   return plan;
 }
 
-plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>* notes,
-                         const codegen::FuseRowsOptions& options) {
+plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>* notes) {
   EmitInfo info = unsharded_info(module);
-  info.fuse_rows = options;
+  info.fuse_rows = codegen::FuseRowsOptions{};
   info.fusions = notes;
   plan::Plan plan = emit_plan(module, info);
   plan::verify_plan(plan);
   return plan;
 }
 
-plan::Plan recomputing_plan_of(const Module& module) {
-  return fused_plan_of(module, nullptr, {.least_recompute_gain = 1});
+plan::Plan gpu_plan_of(const Module& module) {
+  EmitInfo info = unsharded_info(module);
+  info.fuse_rows = codegen::FuseRowsOptions{.joins_elementwise = true, .least_recompute_gain = 1};
+  info.shape_products = true;
+  plan::Plan plan = emit_plan(module, info);
+  plan::verify_plan(plan);
+  return plan;
 }
 
 namespace {

@@ -270,16 +270,15 @@ TEST(RandomPrograms, WithLoopsAndBranches) {
   }
 }
 
-// What a step needs is computed in its own kernel, down to the loops' order of operations.
-TEST(RandomPrograms, WithValuesComputedAgain) {
+// Values computed again, products in the order in which they are read and with their epilogues.
+TEST(RandomPrograms, WithPlansOfGpus) {
   for (unsigned seed = 3000; seed < 3300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Module module = Generator(seed, seed % 3 == 0).run(8 + static_cast<int>(seed % 40));
     std::mt19937 random(seed);
     const std::vector<Literal> arguments = random_arguments(module, random);
     const std::vector<Literal> wanted = run_plan(module, plan_of(module), {arguments})[0];
-    const std::vector<Literal> found =
-        run_plan(module, recomputing_plan_of(module), {arguments})[0];
+    const std::vector<Literal> found = run_plan(module, gpu_plan_of(module), {arguments})[0];
     for (size_t i = 0; i < wanted.size(); ++i)
       expect_close(found[i], wanted[i], 1e-5, "result " + std::to_string(i));
     if (HasFatalFailure()) return;

@@ -19,7 +19,7 @@ int64_t traffic(const plan::Plan& plan) {
 
 // The traffic of the recomputing plan; checks that it means the same.
 int64_t check(const Module& module, double tolerance = 2e-6) {
-  const plan::Plan plan = recomputing_plan_of(module);
+  const plan::Plan plan = gpu_plan_of(module);
   std::mt19937 random(7);
   const std::vector<Literal> arguments = random_arguments(module, random);
   const std::vector<Literal> wanted = evaluate(module, arguments);

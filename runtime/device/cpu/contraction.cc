@@ -176,15 +176,36 @@ class NoDot : public Kernel {
   void run(const RunContext&) override {}
 };
 
-}  // namespace
+// The product, then its epilogue.
+class TwoKernels : public Kernel {
+ public:
+  TwoKernels(KernelPtr first, KernelPtr second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+  void run(const RunContext& context) override {
+    first_->run(context);
+    second_->run(context);
+  }
 
-KernelPtr make_dot(const plan::Dot& dot, LoadContext& context) {
+ private:
+  KernelPtr first_, second_;
+};
+
+KernelPtr make_product(const plan::Dot& dot, LoadContext& context) {
   std::vector<int64_t> shape = plan::dims_of(dot.batch());
   shape.insert(shape.end(), dot.m().begin(), dot.m().end());
   shape.insert(shape.end(), dot.n().begin(), dot.n().end());
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::make_unique<NoDot>();
   if (plan::element_count(dot.k()) == 0) return std::make_unique<ZeroKernel>(shape, dot.out());
   return std::make_unique<DotKernel>(dot, context);
+}
+
+}  // namespace
+
+KernelPtr make_dot(const plan::Dot& dot, LoadContext& context) {
+  KernelPtr product = make_product(dot, context);
+  if (!dot.has_epilogue()) return product;
+  return std::make_unique<TwoKernels>(std::move(product),
+                                      make_kernel(dot.epilogue().map(), context));
 }
 
 }  // namespace spmd::cpu

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/device/cuda/stopwatch.h"
 #include "runtime/device/device.h"
 #include "support/error.h"
 #include "support/nvidia_libraries.h"
@@ -61,6 +62,16 @@ Matmul::Matmul(const Blas& blas, const MatmulProblem& problem, const std::string
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b);
+  const cublasLtEpilogue_t epilogue =
+      p.is_rectified ? (p.has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU)
+                     : (p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT);
+  const auto epilogue_value = static_cast<uint32_t>(epilogue);
+  const auto bias_type = static_cast<int32_t>(p.result);
+  expect(blas_.MatmulDescSetAttribute(description_, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue_value,
+                                      sizeof epilogue_value));
+  if (p.has_bias)
+    expect(blas_.MatmulDescSetAttribute(description_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+                                        &bias_type, sizeof bias_type));
   const auto layout = [&](cublasLtMatrixLayout_t* matrix, cudaDataType_t type, int64_t rows,
                           int64_t columns, int64_t ld, int64_t stride) {
     expect(blas_.MatrixLayoutCreate(matrix, type, static_cast<uint64_t>(rows),
@@ -83,7 +94,7 @@ Matmul::~Matmul() {
 }
 
 // Only algorithms that add up in the type of the computation, so that sums are rounded once.
-std::vector<cublasLtMatmulHeuristicResult_t> Matmul::candidates() const {
+std::vector<cublasLtMatmulHeuristicResult_t> Matmul::found() const {
   cublasLtMatmulPreference_t preference = nullptr;
   blas_.MatmulPreferenceCreate(&preference);
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t which, const auto& value) {
@@ -105,6 +116,11 @@ std::vector<cublasLtMatmulHeuristicResult_t> Matmul::candidates() const {
   if (status != CUBLAS_STATUS_SUCCESS) found = 0;
   results.resize(static_cast<size_t>(found));
   std::erase_if(results, [](const auto& r) { return r.state != CUBLAS_STATUS_SUCCESS; });
+  return results;
+}
+
+std::vector<cublasLtMatmulHeuristicResult_t> Matmul::candidates() const {
+  std::vector<cublasLtMatmulHeuristicResult_t> results = found();
   if (results.empty())
     throw UserError(op_,
                     fmt::format("cuBLASLt {} has no product of {} x {} x {} for this GPU",
@@ -160,34 +176,6 @@ void fill_randomly(const Gpu& gpu, const GpuMemory& memory, int64_t bytes, cudaD
   gpu.synchronize();
 }
 
-class Stopwatch {
- public:
-  explicit Stopwatch(const Gpu& gpu) : gpu_(gpu) {
-    for (CUevent* event : {&begin_, &end_})
-      gpu_.check(gpu_.driver().EventCreate(event, CU_EVENT_DEFAULT), "making an event");
-  }
-  ~Stopwatch() {
-    for (CUevent event : {begin_, end_}) gpu_.driver().EventDestroy(event);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
-  // Microseconds that `work` keeps the stream busy.
-  double time(const std::function<void()>& work) const {
-    gpu_.check(gpu_.driver().EventRecord(begin_, gpu_.stream()), "timing");
-    work();
-    gpu_.check(gpu_.driver().EventRecord(end_, gpu_.stream()), "timing");
-    gpu_.check(gpu_.driver().EventSynchronize(end_), "timing");
-    float milliseconds = 0;
-    gpu_.check(gpu_.driver().EventElapsedTime(&milliseconds, begin_, end_), "timing");
-    return 1000.0 * static_cast<double>(milliseconds);
-  }
-
- private:
-  const Gpu& gpu_;
-  CUevent begin_ = nullptr, end_ = nullptr;
-};
-
 }  // namespace
 
 MatmulChoice Matmul::time(const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) const {
@@ -208,17 +196,22 @@ MatmulChoice Matmul::time(const std::vector<cublasLtMatmulHeuristicResult_t>& ca
                     span_bytes(p.operands, p.transpose_b ? p.k : p.n, p.ldb, p.batch, p.stride_b),
                 d_bytes = span_bytes(p.result, p.n, p.ldd, p.batch, p.stride_d);
   const Gpu& gpu = blas_.gpu();
-  GpuMemory a, b, d, workspace;
+  GpuMemory a, b, d, bias, workspace;
   try {
     a = GpuMemory(gpu, a_bytes);
     b = GpuMemory(gpu, b_bytes);
     d = GpuMemory(gpu, d_bytes);
+    bias = GpuMemory(gpu, p.has_bias ? p.m * element_bytes(p.result) : 0);
     workspace = GpuMemory(gpu, kMostWorkspace);
   } catch (const OutOfMemory&) {
     return best;  // no room to time anything: the heuristic's first choice
   }
   fill_randomly(gpu, a, a_bytes, p.operands);
   fill_randomly(gpu, b, b_bytes, p.operands);
+  if (p.has_bias) fill_randomly(gpu, bias, p.m * element_bytes(p.result), p.result);
+  MatmulData data{a.data(), b.data(), d.data()};
+  if (p.has_bias) data.bias = bias.data();
+  if (p.has_c) data.c = d.data();
   const Stopwatch stopwatch(gpu);
   constexpr double kEachUs = 3000;
   double best_us = 0;
@@ -227,7 +220,7 @@ MatmulChoice Matmul::time(const std::vector<cublasLtMatmulHeuristicResult_t>& ca
       bool works = true;
       const double us = stopwatch.time([&] {
         for (int i = 0; i < times && works; ++i)
-          works = launch(candidate.algo, a.data(), b.data(), d.data(), workspace.data(),
+          works = launch(candidate.algo, data, workspace.data(),
                          static_cast<int64_t>(candidate.workspaceSize)) == CUBLAS_STATUS_SUCCESS;
       });
       return works ? us / times : -1;
@@ -251,21 +244,27 @@ MatmulChoice Matmul::time(const std::vector<cublasLtMatmulHeuristicResult_t>& ca
   return best;
 }
 
-cublasStatus_t Matmul::launch(const cublasLtMatmulAlgo_t& algorithm, const std::byte* a,
-                              const std::byte* b, std::byte* d, std::byte* workspace,
-                              int64_t workspace_bytes) const {
-  const double one = 1, zero = 0;
-  const float one_f = 1, zero_f = 0;
+cublasStatus_t Matmul::launch(const cublasLtMatmulAlgo_t& algorithm, const MatmulData& data,
+                              std::byte* workspace, int64_t workspace_bytes) const {
+  const double alpha = problem_.scale, beta = problem_.has_c ? 1 : 0;
+  const auto alpha_f = static_cast<float>(alpha), beta_f = static_cast<float>(beta);
   const bool wide = problem_.compute == CUBLAS_COMPUTE_64F;
-  return blas_.Matmul(blas_.handle(), description_, wide ? static_cast<const void*>(&one) : &one_f,
-                      a, a_, b, b_, wide ? static_cast<const void*>(&zero) : &zero_f, d, d_, d, d_,
+  const auto factor = [&](const double& own, const float& narrow) {
+    return wide ? static_cast<const void*>(&own) : &narrow;
+  };
+  if (problem_.has_bias) {
+    const cublasStatus_t status = blas_.MatmulDescSetAttribute(
+        description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &data.bias, sizeof data.bias);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+  }
+  return blas_.Matmul(blas_.handle(), description_, factor(alpha, alpha_f), data.a, a_, data.b, b_,
+                      factor(beta, beta_f), problem_.has_c ? data.c : data.d, d_, data.d, d_,
                       &algorithm, workspace, static_cast<size_t>(workspace_bytes),
                       reinterpret_cast<cudaStream_t>(blas_.gpu().stream()));
 }
 
-void Matmul::run(const std::byte* a, const std::byte* b, std::byte* d, std::byte* workspace) const {
-  const cublasStatus_t status =
-      launch(choice_.algorithm, a, b, d, workspace, choice_.workspace_bytes);
+void Matmul::run(const MatmulData& data, std::byte* workspace) const {
+  const cublasStatus_t status = launch(choice_.algorithm, data, workspace, choice_.workspace_bytes);
   if (status != CUBLAS_STATUS_SUCCESS) [[unlikely]]
     throw UserError(op_, fmt::format("cuBLASLt failed with status {}", static_cast<int>(status)),
                     "see whether nvidia-smi and dmesg report a fault of the GPU");

@@ -54,7 +54,8 @@ class Blas {
   cublasLtHandle_t handle_ = nullptr;
 };
 
-// D = op(A) op(B), column-major as cuBLAS has it: D is m x n, op(A) m x k, op(B) k x n; leading
+// D = activation(scale op(A) op(B) + bias + C), column-major as cuBLAS has it: D and C are m x n,
+// op(A) m x k, op(B) k x n, and the bias has m elements of D's type, for every column; leading
 // dimensions and the strides between the matrices of a batch in elements.
 struct MatmulProblem {
   cudaDataType_t operands = CUDA_R_32F, result = CUDA_R_32F;
@@ -65,6 +66,9 @@ struct MatmulProblem {
   int64_t batch = 1, stride_a = 0, stride_b = 0, stride_d = 0;
   // Bytes that divide the addresses, at most 256.
   uint32_t align_a = 256, align_b = 256, align_d = 256;
+  // The epilogue. C, if there is one, lies as D does; the two may be the same.
+  double scale = 1;
+  bool has_bias = false, has_c = false, is_rectified = false;
 
   bool operator==(const MatmulProblem&) const = default;
 };
@@ -75,6 +79,14 @@ struct MatmulChoice {
   int64_t workspace_bytes = 0;
   int candidates = 0;                // that were timed
   double first_us = 0, best_us = 0;  // the heuristic's first choice, and the one taken
+  double after_us = 0;               // of what has to follow (CudaDevice::add_product)
+};
+
+// What a product works on; `bias` and `c` null where the problem has none.
+struct MatmulData {
+  const std::byte *a = nullptr, *b = nullptr;
+  std::byte* d = nullptr;
+  const std::byte *bias = nullptr, *c = nullptr;
 };
 
 class Matmul {
@@ -85,19 +97,23 @@ class Matmul {
   Matmul(const Matmul&) = delete;
   Matmul& operator=(const Matmul&) = delete;
 
+  // Whether the library has an algorithm for the problem.
+  bool is_supported() const { return !found().empty(); }
   // Times the candidates on memory of its own, or takes what this process has found before.
   MatmulChoice choose() const;
   void use(const MatmulChoice& choice) { choice_ = choice; }
+  const MatmulChoice& choice() const { return choice_; }
   int64_t workspace_bytes() const { return choice_.workspace_bytes; }
 
-  void run(const std::byte* a, const std::byte* b, std::byte* d, std::byte* workspace) const;
+  void run(const MatmulData& data, std::byte* workspace) const;
 
  private:
+  std::vector<cublasLtMatmulHeuristicResult_t> found() const;
+  // The same; throws UserError when there are none.
   std::vector<cublasLtMatmulHeuristicResult_t> candidates() const;
   MatmulChoice time(const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) const;
-  cublasStatus_t launch(const cublasLtMatmulAlgo_t& algorithm, const std::byte* a,
-                        const std::byte* b, std::byte* d, std::byte* workspace,
-                        int64_t workspace_bytes) const;
+  cublasStatus_t launch(const cublasLtMatmulAlgo_t& algorithm, const MatmulData& data,
+                        std::byte* workspace, int64_t workspace_bytes) const;
 
   const Blas& blas_;
   MatmulProblem problem_;

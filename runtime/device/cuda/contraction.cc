@@ -1,3 +1,5 @@
+#include "runtime/device/cuda/contraction.h"
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -72,16 +74,21 @@ std::optional<cudaDataType_t> library_type(plan::DType dtype) {
 }
 
 // Products of the library, one for each index of the batch dimensions that could not be joined.
-class DotKernel : public Kernel {
+class DotKernel : public ProductKernel {
  public:
+  // Operands of an epilogue.
+  struct Extra {
+    std::optional<BoundView> bias, residual;
+  };
+
   DotKernel(CudaDevice& device, const MatmulProblem& problem, const std::string& op, Matrix lhs,
-            Matrix rhs, Matrix out, std::vector<int64_t> outer, int64_t packed_bytes)
+            Matrix rhs, Matrix out, Extra extra, std::vector<int64_t> outer, int64_t packed_bytes)
       : product_(device.blas(), problem, op),
         lhs_(std::move(lhs)),
         rhs_(std::move(rhs)),
         out_(std::move(out)),
+        extra_(std::move(extra)),
         packed_bytes_(packed_bytes) {
-    device.add_product(product_, packed_bytes);
     const size_t rank = outer.size();
     Iteration it{std::move(outer), {}};
     for (const Matrix* matrix : {&lhs_, &rhs_, &out_}) it.strides.push_back(matrix->batch_strides);
@@ -92,6 +99,9 @@ class DotKernel : public Kernel {
                           odometer.offset(2) * out_.element_bytes()});
     } while (odometer.next());
   }
+
+  Matmul& product() { return product_; }
+  const MatmulChoice& choice() const override { return product_.choice(); }
 
   void run(const RunContext& context) override {
     const auto begin = [&](const Matrix& matrix) {
@@ -104,9 +114,15 @@ class DotKernel : public Kernel {
     if (rhs_.packer) rhs_.packer->run(rhs, rhs_.view.data(context));
     // A result by rows is, by columns, its transpose: the operands change places.
     const bool exchanged = out_.lines.by_rows;
-    for (const Offsets& at : offsets_)
-      product_.run(exchanged ? rhs + at.rhs : lhs + at.lhs, exchanged ? lhs + at.lhs : rhs + at.rhs,
-                   out + at.out, context.workspace + packed_bytes_);
+    MatmulData data;
+    if (extra_.bias) data.bias = extra_.bias->data(context);
+    if (extra_.residual) data.c = extra_.residual->data(context);
+    for (const Offsets& at : offsets_) {
+      data.a = exchanged ? rhs + at.rhs : lhs + at.lhs;
+      data.b = exchanged ? lhs + at.lhs : rhs + at.rhs;
+      data.d = out + at.out;
+      product_.run(data, context.workspace + packed_bytes_);
+    }
     if (out_.packer) out_.packer->run(out_.view.data(context), out);
   }
 
@@ -117,21 +133,31 @@ class DotKernel : public Kernel {
 
   Matmul product_;
   Matrix lhs_, rhs_, out_;
+  Extra extra_;
   int64_t packed_bytes_;
   std::vector<Offsets> offsets_;
 };
 
 class DotMaker {
  public:
-  DotMaker(const plan::Dot& dot, CudaDevice& device, LoadContext& context)
-      : dot_(dot), device_(device), context_(context) {}
+  DotMaker(const plan::Dot& dot, const plan::DotEpilogue* epilogue, CudaDevice& device,
+           LoadContext& context)
+      : dot_(dot), epilogue_(epilogue), device_(device), context_(context) {
+    dot_.clear_epilogue();
+    if (epilogue_ != nullptr) *dot_.mutable_out() = epilogue_->out();
+  }
 
-  KernelPtr make() {
-    if (!choose_types() || !find_matrices()) return nullptr;
-    const MatmulProblem p = problem();  // takes the matrices' batch dimensions apart
+  std::unique_ptr<ProductKernel> make(std::function<double()> after_us) {
+    if (!choose_types() || !find_matrices() || !takes_epilogue()) return nullptr;
+    MatmulProblem p = problem();  // takes the matrices' batch dimensions apart
+    if (epilogue_ != nullptr) add_epilogue(p);
+    auto kernel =
+        std::make_unique<DotKernel>(device_, p, context_.op, std::move(lhs_), std::move(rhs_),
+                                    std::move(out_), std::move(extra_), outer_, packed_bytes_);
+    if (epilogue_ != nullptr && !kernel->product().is_supported()) return nullptr;
     context_.need_workspace(packed_bytes_);
-    return std::make_unique<DotKernel>(device_, p, context_.op, std::move(lhs_), std::move(rhs_),
-                                       std::move(out_), outer_, packed_bytes_);
+    device_.add_product(kernel->product(), packed_bytes_, std::move(after_us));
+    return kernel;
   }
 
  private:
@@ -154,6 +180,26 @@ class DotMaker {
     problem_.result = *library_type(result_type_);
     problem_.compute = wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
     return true;
+  }
+
+  // The library's bias runs along what it sees as a column: a row of ours.
+  bool takes_epilogue() const {
+    if (epilogue_ == nullptr) return true;
+    return result_type_ == dot_.out().dtype() && !out_.packer && out_.lines.by_rows &&
+           batch_.count() == 1;
+  }
+
+  void add_epilogue(MatmulProblem& p) {
+    const plan::Elementwise& map = epilogue_->map().elementwise();
+    p.scale = epilogue_->scale();
+    p.has_bias = epilogue_->bias() > 0;
+    p.has_c = epilogue_->residual() > 0;
+    p.is_rectified = epilogue_->activation() == plan::DotEpilogue::RELU;
+    if (p.has_bias) extra_.bias = BoundView(map.inputs(epilogue_->bias() - 1));
+    if (!p.has_c) return;
+    extra_.residual = BoundView(map.inputs(epilogue_->residual() - 1));
+    const auto bytes = static_cast<uint32_t>(alignment_of(device_.plan(), *extra_.residual));
+    p.align_d = std::gcd(p.align_d, bytes);
   }
 
   static bool is_narrow(plan::DType dtype) { return dtype == plan::BF16 || dtype == plan::F16; }
@@ -277,9 +323,11 @@ class DotMaker {
     return static_cast<uint32_t>(bytes);
   }
 
-  const plan::Dot& dot_;
+  plan::Dot dot_;
+  const plan::DotEpilogue* epilogue_;  // null: none
   CudaDevice& device_;
   LoadContext& context_;
+  DotKernel::Extra extra_;
   MatmulProblem problem_;
   plan::DType operand_type_ = plan::INVALID, result_type_ = plan::INVALID;
   Iteration batch_;
@@ -291,8 +339,15 @@ class DotMaker {
 
 }  // namespace
 
+std::unique_ptr<ProductKernel> make_product(const plan::Dot& dot, const plan::DotEpilogue* epilogue,
+                                            CudaDevice& device, LoadContext& context,
+                                            std::function<double()> after_us) {
+  return DotMaker(dot, epilogue, device, context).make(std::move(after_us));
+}
+
 KernelPtr make_dot(const plan::Dot& step, CudaDevice& device, LoadContext& context) {
-  return DotMaker(step, device, context).make();
+  if (step.has_epilogue()) return make_dot_with_epilogue(step, device, context);
+  return make_product(step, nullptr, device, context);
 }
 
 }  // namespace spmd::cuda

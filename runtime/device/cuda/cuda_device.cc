@@ -6,6 +6,9 @@
 
 #include "runtime/device/cpu/gemm.h"
 #include "runtime/device/cpu/kernel.h"
+#include "runtime/device/cuda/contraction.h"
+#include "runtime/device/cuda/stopwatch.h"
+#include "runtime/plan/accesses.h"
 #include "support/strings.h"
 
 namespace spmd::cuda {
@@ -95,8 +98,11 @@ void CudaDevice::settle(LoadContext& context) {
   const bool alike = plan_->program_of_rank_size() == 0;
   std::vector<MatmulChoice> choices(products_.size());
   if (!alike || communicator_.rank() == 0)
-    std::transform(products_.begin(), products_.end(), choices.begin(),
-                   [](const Product& product) { return product.matmul->choose(); });
+    std::transform(products_.begin(), products_.end(), choices.begin(), [](const Product& product) {
+      MatmulChoice choice = product.matmul->choose();
+      if (product.after_us) choice.after_us = product.after_us();
+      return choice;
+    });
   const size_t size = choices.size() * sizeof(MatmulChoice);
   if (alike && communicator_.size() > 1) {
     std::string bytes(reinterpret_cast<const char*>(choices.data()), size);
@@ -131,6 +137,35 @@ KernelPtr CudaDevice::from_host(const plan::Step& step, KernelPtr kernel, int64_
 
 KernelPtr CudaDevice::traced(const plan::Step& step, bool on_host, KernelPtr kernel) {
   return trace_ ? trace_->wrap(*plan_, step, on_host, std::move(kernel)) : std::move(kernel);
+}
+
+KernelPtr CudaDevice::make_map(const plan::Step& step) {
+  if (compiled_ && step.kernel() != 0) return compiled_->make(step);
+  return make_elementwise(step.elementwise(), *this);
+}
+
+double CudaDevice::time_alone(Kernel& kernel, const plan::Step& step) {
+  if (step.kernel() != 0 && times_alone_.contains(step.kernel()))
+    return times_alone_[step.kernel()];
+  constexpr int kTimes = 20;
+  std::vector<GpuMemory> memory;
+  std::vector<std::byte*> buffers(static_cast<size_t>(plan_->buffers_size()), nullptr);
+  double microseconds = 0;
+  try {
+    plan::for_each_view(step, [&](const plan::View& view, bool) {
+      std::byte*& buffer = buffers[static_cast<size_t>(view.buffer())];
+      if (buffer == nullptr)
+        buffer = memory.emplace_back(gpu_, plan_->buffers(view.buffer()).bytes()).data();
+    });
+    const RunContext context{buffers.data(), nullptr};
+    kernel.run(context);
+    microseconds = Stopwatch(gpu_).time([&] {
+      for (int i = 0; i < kTimes; ++i) kernel.run(context);
+    }) / kTimes;
+  } catch (const OutOfMemory&) {
+  }
+  if (step.kernel() != 0) times_alone_[step.kernel()] = microseconds;
+  return microseconds;
 }
 
 KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& context) {

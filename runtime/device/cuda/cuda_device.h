@@ -4,6 +4,8 @@
 // a value (copy_out), where the CPU does a step, and in synchronize().
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 
 #include "collectives/comm/communicator.h"
@@ -57,7 +59,14 @@ class CudaDevice : public Device {
   // A product whose algorithm settle() chooses: timed on rank 0, the same on all ranks. Its
   // workspace lies behind `before` bytes that its kernel uses itself. It lives as long as its
   // kernel.
-  void add_product(Matmul& product, int64_t before) { products_.push_back({&product, before}); }
+  // `after_us`: the time of what this product needs another kernel for; it is in its choice.
+  void add_product(Matmul& product, int64_t before, std::function<double()> after_us = {}) {
+    products_.push_back({&product, before, std::move(after_us)});
+  }
+  // An Elementwise step, compiled or by the library; null when neither can.
+  KernelPtr make_map(const plan::Step& step);
+  // Microseconds that a step's kernel takes, on memory of its own; 0 when there is none.
+  double time_alone(Kernel& kernel, const plan::Step& step);
 
  private:
   KernelPtr make_gpu_kernel(const plan::Step& step, LoadContext& context);
@@ -79,9 +88,11 @@ class CudaDevice : public Device {
   struct Product {
     Matmul* matmul;
     int64_t before;
+    std::function<double()> after_us;  // empty: nothing follows
   };
   std::vector<Product> products_;
-  std::vector<std::string> host_steps_;  // "sort (model.py:12)", of steps that the CPU does
+  std::map<int32_t, double> times_alone_;  // by the number of the kernel
+  std::vector<std::string> host_steps_;    // "sort (model.py:12)", of steps that the CPU does
   int64_t gpu_steps_ = 0;
   std::unique_ptr<Trace> trace_;  // null: steps are not waited for
 };

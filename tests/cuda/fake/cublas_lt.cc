@@ -53,6 +53,15 @@ struct Layout {
 struct Description {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   int32_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
+  uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
+
+  bool has_bias() const {
+    return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+  }
+  bool is_rectified() const {
+    return epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+  }
 };
 
 template <typename T>
@@ -77,7 +86,7 @@ bool has_types(const Description& d, const Layout& a, const Layout& b, const Lay
 }
 
 void multiply(const Description& d, const Layout& la, const Layout& lb, const Layout& ld,
-              const void* a, const void* b, void* out) {
+              const void* a, const void* b, void* out, double alpha, double beta, const void* c) {
   const bool ta = d.transpose_a == CUBLAS_OP_T, tb = d.transpose_b == CUBLAS_OP_T;
   const auto k = static_cast<int64_t>(ta ? la.rows : la.columns);
   for (int64_t batch = 0; batch < ld.batch; ++batch)
@@ -86,7 +95,11 @@ void multiply(const Description& d, const Layout& la, const Layout& lb, const La
         double sum = 0;
         for (int64_t i = 0; i < k; ++i)
           sum += la.at(a, batch, ta ? i : m, ta ? m : i) * lb.at(b, batch, tb ? n : i, tb ? i : n);
-        ld.put(out, batch, m, n, sum);
+        double value = alpha * sum;
+        if (beta != 0) value += beta * ld.at(c, batch, m, n);
+        if (d.has_bias()) value += ld.at(d.bias, 0, m, 0);
+        if (d.is_rectified() && value < 0) value = 0;
+        ld.put(out, batch, m, n, value);
       }
 }
 
@@ -118,6 +131,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
   auto* d = reinterpret_cast<Description*>(description);
   if (which == CUBLASLT_MATMUL_DESC_TRANSA) set(d->transpose_a, value);
   if (which == CUBLASLT_MATMUL_DESC_TRANSB) set(d->transpose_b, value);
+  if (which == CUBLASLT_MATMUL_DESC_EPILOGUE) set(d->epilogue, value);
+  if (which == CUBLASLT_MATMUL_DESC_BIAS_POINTER) set(d->bias, value);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* result, cudaDataType type,
@@ -177,18 +192,26 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
                                        cublasLtMatmulHeuristicResult_t*) {
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void*,
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t la, const void* b,
-                              cublasLtMatrixLayout_t lb, const void*, const void*,
+                              cublasLtMatrixLayout_t lb, const void* beta, const void* c,
                               cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t ld,
                               const cublasLtMatmulAlgo_t*, void* workspace, size_t bytes,
                               cudaStream_t stream) {
   const Layout x = layout(la), y = layout(lb), z = layout(ld);
   const Description description_copy = *reinterpret_cast<const Description*>(description);
+  const bool wide = description_copy.compute == CUBLAS_COMPUTE_64F;
+  const auto factor = [&](const void* value) {
+    return wide ? *static_cast<const double*>(value)
+                : static_cast<double>(*static_cast<const float*>(value));
+  };
+  const double scale = factor(alpha), share = factor(beta);
+  if (description_copy.has_bias() && description_copy.bias == nullptr)
+    return CUBLAS_STATUS_INVALID_VALUE;
   if (bytes < 512 || workspace == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   spmd_fake_enqueue(reinterpret_cast<CUstream>(stream), [=] {
     std::memset(workspace, 0x5a, bytes);  // it is the library's
-    multiply(description_copy, x, y, z, a, b, d);
+    multiply(description_copy, x, y, z, a, b, d, scale, share, c);
   });
   return CUBLAS_STATUS_SUCCESS;
 }
