@@ -1,5 +1,8 @@
 #include "launcher/config.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "frontends/read_file.h"
 #include "sharding/annotations/yaml_map.h"
 #include "support/error.h"
@@ -90,6 +93,14 @@ void emit_mesh(YAML::Emitter& out, const MeshSpec& mesh) {
   out << YAML::EndSeq << YAML::EndMap;
 }
 
+// Single quotes keep a pattern's backslashes as they are; only double ones can say a control
+// character.
+YAML::EMITTER_MANIP quotes_for(const std::string& text) {
+  const bool has_control =
+      std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; });
+  return has_control ? YAML::DoubleQuoted : YAML::SingleQuoted;
+}
+
 void emit_sharding(YAML::Emitter& out, const ShardingRules& rules) {
   static constexpr const char* kConstraints[] = {"keep", "drop", "only"};
   out << YAML::Key << "sharding" << YAML::Value << YAML::BeginMap;
@@ -97,7 +108,7 @@ void emit_sharding(YAML::Emitter& out, const ShardingRules& rules) {
     out << YAML::Key << "rules" << YAML::Value << YAML::BeginSeq;
     for (const ShardingRule& rule : rules.rules) {
       out << YAML::Flow << YAML::BeginMap << YAML::Key << "match" << YAML::Value
-          << YAML::SingleQuoted << rule.match << YAML::Key << "spec" << YAML::Value;
+          << quotes_for(rule.match) << rule.match << YAML::Key << "spec" << YAML::Value;
       emit_spec(out, rule.spec);
       if (rule.is_default) out << YAML::Key << "default" << YAML::Value << true;
       out << YAML::EndMap;
