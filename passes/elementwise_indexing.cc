@@ -32,15 +32,21 @@ int64_t placed_dim(const Function& fn, const Op& op) {
   const TensorType& operand = fn.type(op.operands[0]);
   const TensorType& indices = fn.type(op.operands[1]);
   const Dims& dims = attrs.scatter_dims_to_operand_dims;
-  const bool by_element = dims.size() == 1 && attrs.inserted_window_dims == dims &&
-                          attrs.update_window_dims.empty() &&
-                          attrs.input_batching_dims.size() + 1 == operand.shape.size();
-  const bool in_order =
-      is_ascending(attrs.input_batching_dims) && is_ascending(attrs.scatter_indices_batching_dims);
-  // One index for each row: all else of the indices' shape is 1.
-  const bool one_each = by_element && operand.dim(dims[0]) != 0 &&
-                        indices.num_elements() == operand.num_elements() / operand.dim(dims[0]);
-  return by_element && in_order && one_each && bit_width(indices.dtype) >= 32 ? dims[0] : -1;
+  if (dims.size() != 1 || attrs.inserted_window_dims != dims || operand.dim(dims[0]) == 0 ||
+      bit_width(indices.dtype) < 32)
+    return -1;
+  // Other dimensions count the rows, in the order of the indices, or are 1.
+  if (!is_ascending(attrs.input_batching_dims) ||
+      !is_ascending(attrs.scatter_indices_batching_dims))
+    return -1;
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    const bool is_row =
+        std::binary_search(attrs.input_batching_dims.begin(), attrs.input_batching_dims.end(), d);
+    if (d != dims[0] && !is_row && operand.dim(d) != 1) return -1;
+  }
+  // One index for each row.
+  const int64_t rows = operand.num_elements() / operand.dim(dims[0]);
+  return indices.num_elements() == rows ? dims[0] : -1;
 }
 
 bool select_instead_of_scatter(Function& fn, OpId id) {

@@ -18,6 +18,8 @@ constexpr int64_t kFlatThreads = 256;
 // Rows of up to this many vectors are a warp's work, longer ones a block's.
 constexpr int64_t kWarpVectors = 8 * kWarp;
 constexpr int64_t kRowsOfWarps = 4;
+// Neighbouring rows of a thread where it sums columns.
+constexpr int64_t kMostStrip = 4;
 // Values of a row that a thread keeps in registers.
 constexpr int64_t kMostKept = 32;
 
@@ -29,6 +31,7 @@ struct Launch {
 class CudaPrinter final : public KernelPrinter {
  public:
   CudaPrinter(const Kernel& kernel, std::string& out) : KernelPrinter(kernel, out) {
+    has_half_functions_ = true;
     choose_launch();
     find_element_nodes();
   }
@@ -93,6 +96,31 @@ class CudaPrinter final : public KernelPrinter {
       width_ = 1;
   }
 
+  // Rows of a thread's own in a tile. A sum that only begins and ends per row has several, so that
+  // enough is read at once; those that look at their elements again have one.
+  void choose_strip() {
+    const auto uses_row = [&](const Node& node) {
+      return node.per_row && node.stage == 0 && node.kind != Node::Kind::kConstant &&
+             row_depth(static_cast<int>(&node - kernel_.nodes.data())) == kernel_.rows.size();
+    };
+    const bool simple = kernel_.num_stages == 2 &&
+                        std::none_of(kernel_.nodes.begin(), kernel_.nodes.end(), uses_row) &&
+                        element_stores(1).empty() && row_stores(0).empty();
+    if (!simple) return;
+    width_ = strip_ = kMostStrip;
+    while (strip_ > 1 && (kernel_.rows.back() % strip_ != 0 ||
+                          kernel_.rows.back() / strip_ < kWarp || !has_vectors()))
+      width_ = strip_ = strip_ / 2;
+  }
+  // Something is read along the rows, and what is stored lies along them.
+  bool has_vectors() const {
+    const std::vector<Store> stores = element_stores(0);
+    return std::all_of(stores.begin(), stores.end(),
+                       [&](const Store& store) { return is_vector(access(store.access)); }) &&
+           std::any_of(kernel_.accesses.begin(), kernel_.accesses.end(),
+                       [&](const Access& access) { return !access.writes && is_vector(access); });
+  }
+
   void choose_launch() {
     choose_width();
     const int64_t rows = kernel_.num_rows(), columns = kernel_.num_columns();
@@ -106,12 +134,13 @@ class CudaPrinter final : public KernelPrinter {
       const int64_t kept = ceil_div(vectors, row_threads_) * width_;
       for (Node& node : kernel_.nodes) node.kept = node.kept && kept <= kMostKept;
     } else {
-      tiles_ = ceil_div(kernel_.rows.back(), kWarp);
+      for (Node& node : kernel_.nodes) node.kept = false;
+      choose_strip();
+      tiles_ = ceil_div(kernel_.rows.back(), kWarp * strip_);
       const int64_t blocks = rows / kernel_.rows.back() * tiles_;
-      lines_ = std::clamp<int64_t>(columns / 4, 1, blocks < 256 ? 32 : 8);
+      lines_ = std::clamp<int64_t>(columns / 4, 1, blocks < 256 ? 32 : strip_ > 1 ? 16 : 8);
       while ((lines_ & (lines_ - 1)) != 0) lines_ &= lines_ - 1;
       launch_ = {blocks, static_cast<int>(kWarp * lines_)};
-      for (Node& node : kernel_.nodes) node.kept = false;
     }
     launch_.blocks = std::clamp<int64_t>(launch_.blocks, 1, kMostBlocks);
   }
@@ -298,12 +327,7 @@ class CudaPrinter final : public KernelPrinter {
       if (node(n).kept) line("{} = {};", kept_element(n), value(n));
     }
     for (const Store& store : element_stores(s)) KernelPrinter::store(store);
-    for (int r : reductions) {
-      const Reduction& reduction = kernel_.reductions[at(r)];
-      std::vector<std::string> elements;
-      for (int n : reduction.elements) elements.push_back(value(n));
-      assign(r, combine(r, accumulators(r), elements));
-    }
+    accumulate(reductions);
   }
 
   // ---- reductions
@@ -312,8 +336,7 @@ class CudaPrinter final : public KernelPrinter {
 
   std::vector<std::string> accumulators(int r, const std::string& suffix = "") const {
     std::vector<std::string> names;
-    for (size_t i = 0; i < num_results(r); ++i)
-      names.push_back(fmt::format("a{}_{}{}", r, i, suffix));
+    for (size_t i = 0; i < num_results(r); ++i) names.push_back(accumulator(r, i) + suffix);
     return names;
   }
   void assign(int r, const std::vector<std::string>& values) {
@@ -327,7 +350,8 @@ class CudaPrinter final : public KernelPrinter {
     for (int r : reductions) {
       const Reduction& reduction = kernel_.reductions[at(r)];
       for (size_t i = 0; i < num_results(r); ++i)
-        line("{} a{}_{} = {};", accumulator_type(r, i), r, i,
+        line("{}{} = {};", strip_ > 1 ? "" : fmt::format("{} ", accumulator_type(r, i)),
+             accumulator(r, i),
              reduction.op == plan::NOP
                  ? value(reduction.inits[i])
                  : identity(reduction.op, static_cast<plan::DType>(reduction.program.inputs(0))));
@@ -338,7 +362,7 @@ class CudaPrinter final : public KernelPrinter {
   // each number of a result and type.
   void shared_memory(int64_t count) {
     if (count <= 1) return;
-    const int64_t each = kernel_.mapping == Mapping::kRows ? count : count * kWarp;
+    const int64_t each = kernel_.mapping == Mapping::kRows ? count : count * kWarp * strip_;
     std::set<std::string> declared;
     for (int s = 0; s < kernel_.num_stages; ++s)
       for (int r : reductions(s))
@@ -356,7 +380,8 @@ class CudaPrinter final : public KernelPrinter {
     std::vector<std::string> others;
     for (size_t i = 0; i < num_results(r); ++i) {
       others.push_back(fmt::format("b{}_{}", r, i));
-      line("const {} {} = from_lane(a{}_{}, mask);", accumulator_type(r, i), others.back(), r, i);
+      line("const {} {} = from_lane({}, mask);", accumulator_type(r, i), others.back(),
+           accumulator(r, i));
     }
     assign(r, combine(r, accumulators(r), others));
     close();
@@ -372,11 +397,11 @@ class CudaPrinter final : public KernelPrinter {
                       const std::string& suffix, int64_t count) {
     open("if ({})", condition);
     for (size_t i = 0; i < num_results(r); ++i)
-      line("{}[({}){}] = a{}_{};", shared_name(r, i), group, suffix, r, i);
+      line("{}[({}){}] = {};", shared_name(r, i), group, suffix, accumulator(r, i));
     close();
     line("__syncthreads();");
     for (size_t i = 0; i < num_results(r); ++i)
-      line("a{}_{} = {}[(0){}];", r, i, shared_name(r, i), suffix);
+      line("{} = {}[(0){}];", accumulator(r, i), shared_name(r, i), suffix);
     open("for (int g = 1; g < {}; ++g)", count);
     std::vector<std::string> others;
     for (size_t i = 0; i < num_results(r); ++i)
@@ -407,6 +432,11 @@ class CudaPrinter final : public KernelPrinter {
     Dims sizes = kernel_.rows;
     sizes[last] = tiles_;
     open_tile(sizes, size);
+    if (strip_ > 1) {
+      strip();
+      close();
+      return;
+    }
     for (size_t d = 1; d <= kernel_.rows.size(); ++d) define_at_depth(d);
     for (int s = 0; s < kernel_.num_stages; ++s) {
       if (s > 0)
@@ -436,8 +466,100 @@ class CudaPrinter final : public KernelPrinter {
       line("const int64_t {} = {} - q{} * {};", name, rest, d, sizes[d]);
       rest = fmt::format("q{}", d);
     }
+    if (strip_ > 1) {
+      line("const bool in_tile = (tile * {} + x) * {} < {};", kWarp, strip_, size);
+      line("const int64_t {} = in_tile ? (tile * {} + x) * {} : {};", row(last), kWarp, strip_,
+           size - strip_);
+      return;
+    }
     line("const bool in_tile = tile * {} + x < {};", kWarp, size);
     line("const int64_t {} = in_tile ? tile * {} + x : {};", row(last), kWarp, size - 1);
+  }
+
+  // A tile of a thread's `strip_` neighbouring rows, whose elements are vectors in memory.
+  void strip() {
+    for (size_t d = 1; d < kernel_.rows.size(); ++d) define_at_depth(d);
+    const std::string last = row(kernel_.rows.size() - 1);
+    const std::vector<int> reductions = this->reductions(0);
+    for (int r : reductions)
+      for (size_t i = 0; i < num_results(r); ++i)
+        line("{} {}[{}];", accumulator_type(r, i), accumulator(r, i), strip_);
+    index_accumulators("[j]");
+    each_of_strip(last, [&] { begin_accumulators(reductions); });
+    line("#pragma unroll 4");
+    open("for ({0} f = y; f < {1}; f += {2})", index_type(kernel_.num_columns() + lines_),
+         kernel_.num_columns(), lines_);
+    split("f", kernel_.columns, 'c', 1);
+    load_vectors(element_nodes(0));
+    begin_stores(element_stores(0));
+    each_of_strip(last, [&] {
+      for (int n : element_nodes(0)) define(n);
+      for (const Store& store : element_stores(0)) KernelPrinter::store(store);
+      accumulate(reductions);
+    });
+    if (!element_stores(0).empty()) {
+      open("if (in_tile)");
+      end_stores(element_stores(0));
+      close();
+    }
+    close();
+    if (lines_ > 1)
+      for (int r : reductions) combine_strips(r);
+    each_of_strip(last, [&] {
+      for (int r : reductions) finish(r);
+      for (int n : row_nodes(1)) define(n);
+      store_rows(1, "y == 0 && in_tile");
+    });
+    index_accumulators("");
+  }
+
+  // Combines the lines' accumulators: a thread for each row of the tile. `j` counts a strip's rows.
+  void combine_strips(int r) {
+    const int64_t width = kWarp * strip_;
+    const auto each = [&](const char* format) {
+      line("#pragma unroll");
+      open("for (int j = 0; j < {}; ++j)", strip_);
+      for (size_t i = 0; i < num_results(r); ++i)
+        line("{}", fmt::format(fmt::runtime(format), accumulator(r, i), shared_name(r, i), width,
+                               strip_));
+      close();
+    };
+    each("{1}[y * {2} + x * {3} + j] = {0};");
+    line("__syncthreads();");
+    open("for (int i = threadIdx.x; i < {}; i += {})", width, kWarp * lines_);
+    std::vector<std::string> sums, others;
+    for (size_t i = 0; i < num_results(r); ++i) {
+      sums.push_back(fmt::format("sum{}", i));
+      others.push_back(fmt::format("{}[g * {} + i]", shared_name(r, i), width));
+      line("{} {} = {}[i];", accumulator_type(r, i), sums.back(), shared_name(r, i));
+    }
+    open("for (int g = 1; g < {}; ++g)", lines_);
+    const std::vector<std::string> results = combine(r, sums, others);
+    for (size_t i = 0; i < results.size(); ++i)
+      if (results[i] != sums[i]) line("{} = {};", sums[i], results[i]);
+    close();
+    for (size_t i = 0; i < num_results(r); ++i) line("{}[i] = {};", shared_name(r, i), sums[i]);
+    close();
+    line("__syncthreads();");
+    each("{0} = {1}[x * {3} + j];");
+    line("__syncthreads();");
+  }
+
+  template <typename Body>
+  void each_of_strip(const std::string& last, const Body& body) {
+    line("#pragma unroll");
+    open("for (int j = 0; j < {}; ++j)", strip_);
+    line("const int64_t strip_{0} = {0}, {0} = strip_{0} + j;", last);
+    body();
+    close();
+  }
+
+  void accumulate(const std::vector<int>& reductions) {
+    for (int r : reductions) {
+      std::vector<std::string> elements;
+      for (int n : kernel_.reductions[at(r)].elements) elements.push_back(value(n));
+      assign(r, combine(r, accumulators(r), elements));
+    }
   }
 
   void tile_columns(int s, const std::vector<int>& reductions) {
@@ -452,11 +574,7 @@ class CudaPrinter final : public KernelPrinter {
       for (const Store& store : element_stores(s)) KernelPrinter::store(store);
       close();
     }
-    for (int r : reductions) {
-      std::vector<std::string> elements;
-      for (int n : kernel_.reductions[at(r)].elements) elements.push_back(value(n));
-      assign(r, combine(r, accumulators(r), elements));
-    }
+    accumulate(reductions);
     close();
   }
 
@@ -466,6 +584,7 @@ class CudaPrinter final : public KernelPrinter {
   int64_t rows_per_block_ = 1;  // kRows
   int64_t tiles_ = 1;           // of the innermost row dimension
   int64_t lines_ = 1;           // warps of a tile
+  int64_t strip_ = 1;           // rows of a thread in a tile; then also `width_`
 };
 
 class CudaDialect : public Dialect {

@@ -123,10 +123,11 @@ std::string KernelPrinter::definition(int n) const {
         args.push_back(value(arg));
         types.push_back(this->node(arg).dtype);
       }
-      return expression({node.op, node.dtype, node.comparison, node.immediate}, args, types);
+      return expression({node.op, node.dtype, node.comparison, node.immediate, has_half_functions_},
+                        args, types);
     }
     case Node::Kind::kResult:
-      return fmt::format("a{}_{}", node.reduction, node.result);
+      return accumulator(node.reduction, static_cast<size_t>(node.result));
     case Node::Kind::kConstant:
       break;
   }

@@ -100,11 +100,17 @@ class KernelPrinter {
   // Prints a reducer's instructions; returns its outputs' texts.
   std::vector<std::string> combine(int reduction, const std::vector<std::string>& accumulators,
                                    const std::vector<std::string>& elements);
+  // Accumulator `i`: "a0_1", or one of an array of those, "a0_1[j]".
+  std::string accumulator(int reduction, size_t i) const {
+    return fmt::format("a{}_{}{}", reduction, i, accumulator_index_);
+  }
+  void index_accumulators(std::string index) { accumulator_index_ = std::move(index); }
   // The type of accumulator `i`.
   std::string_view accumulator_type(int reduction, size_t i) const;
 
   Kernel kernel_;
   std::string& out_;
+  bool has_half_functions_ = false;  // Operation::has_half_functions
 
  private:
   void add_unit_row();
@@ -112,6 +118,7 @@ class KernelPrinter {
   std::vector<int> needed_elements(int s) const;
 
   size_t indent_ = 0;
+  std::string accumulator_index_;
   std::vector<std::string> names_;        // by node
   std::vector<std::string> elements_of_;  // by access; empty: in memory
   std::vector<bool> live_;

@@ -87,6 +87,59 @@ inline float fast_sine(float x, uint64_t quadrant) { return quadrant ? ::cosf(x)
 inline float fast_pow(float x, float y) { return ::powf(x, y); }
 )";
 
+// Conversions that are one instruction. A NaN loses its payload.
+constexpr char kCudaHalf[] = R"(
+#ifdef __CUDA_ARCH__
+#define SPMD_HAS_HALF_CONVERSIONS
+inline float widen_bf16(uint16_t x) { return __uint_as_float(uint32_t(x) << 16); }
+inline uint16_t narrow_bf16(float x) {
+  uint16_t result;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(x));
+  return result;
+}
+inline float round_bf16(float x) {
+  uint32_t result;  // of a pair, whose other half is zero
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(x), "f"(0.0f));
+  return __uint_as_float(result);
+}
+inline float widen_f16(uint16_t x) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x));
+  return result;
+}
+inline uint16_t narrow_f16(float x) {
+  uint16_t result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(x));
+  return result;
+}
+inline float round_f16(float x) { return widen_f16(narrow_f16(x)); }
+#endif
+)";
+
+// Functions whose results are rounded to 16 bits: exact to 2^-16 is enough for the same numbers but
+// for one in a hundred, which are neighbours.
+constexpr char kCudaHalfMath[] = R"(
+#ifdef __CUDA_ARCH__
+inline float half_divide(float a, float b) {
+  float result;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+inline float half_exponential(float x) { return ::__expf(x); }
+inline float half_logistic(float x) { return half_divide(1.0f, 1.0f + ::__expf(-x)); }
+inline float half_tanh(float x) {
+  // Near zero, where the quotient loses its digits, its series.
+  const float quotient = 1.0f - half_divide(2.0f, ::__expf(2.0f * x) + 1.0f);
+  return ::fabsf(x) < 0.06f ? x - x * x * x * (1.0f / 3.0f) : quotient;
+}
+#else
+inline float half_divide(float a, float b) { return a / b; }
+inline float half_exponential(float x) { return exponential(x); }
+inline float half_logistic(float x) { return logistic(x); }
+inline float half_tanh(float x) { return hyperbolic_tangent(x); }
+#endif
+)";
+
 }  // namespace
 
 std::string cpp_prelude() {
@@ -101,8 +154,8 @@ std::string cpp_prelude() {
 std::string cuda_prelude() {
   std::string text = kTypes;
   text += "namespace {\n";
-  for (const char* part :
-       {kCudaTypes, kCudaMath, kText_scalar_types, kText_float_odd, kText_scalar_ops})
+  for (const char* part : {kCudaTypes, kCudaMath, kCudaHalf, kText_scalar_types, kText_float_odd,
+                           kText_scalar_ops, kCudaHalfMath})
     text += part;
   return text + "}  // namespace\n";
 }

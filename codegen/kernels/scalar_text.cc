@@ -321,6 +321,26 @@ std::string literal(plan::DType dtype, const std::string& bytes) {
   }
 }
 
+namespace {
+
+// Functions of their own for results that are rounded to 16 bits; empty: there is none.
+std::string_view half_function(plan::ScalarOp op) {
+  switch (op) {
+    case plan::DIVIDE:
+      return "half_divide";
+    case plan::EXPONENTIAL:
+      return "half_exponential";
+    case plan::LOGISTIC:
+      return "half_logistic";
+    case plan::TANH:
+      return "half_tanh";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 std::string expression(const Operation& operation, const std::vector<std::string>& args,
                        const std::vector<plan::DType>& types) {
   const plan::DType dtype = operation.dtype;
@@ -344,6 +364,8 @@ std::string expression(const Operation& operation, const std::vector<std::string
   }
   if (dtype == plan::BOOL) return boolean(operation.op, args);
   std::string text;
+  if (operation.has_half_functions && is_half(dtype) && !half_function(operation.op).empty())
+    return rounded(dtype, call(half_function(operation.op), args));
   if (plan::is_float(dtype)) {
     if (operation.op == plan::ADD) text = fmt::format("{} + {}", args[0], args[1]);
     if (operation.op == plan::SUBTRACT) text = fmt::format("{} - {}", args[0], args[1]);

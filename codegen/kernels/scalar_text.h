@@ -26,6 +26,8 @@ struct Operation {
   plan::DType dtype;
   plan::Comparison comparison;
   int64_t immediate;
+  // Results of 16 bits by the prelude's half_divide(), half_tanh(), ...
+  bool has_half_functions = false;
 };
 // The operation on values, terms of the register types of `types`, rounded to `dtype`.
 std::string expression(const Operation& operation, const std::vector<std::string>& args,

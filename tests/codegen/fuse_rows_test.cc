@@ -115,6 +115,24 @@ TEST(FuseRows, ColumnSumsWithTheirProducer) {
   EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
 }
 
+// Wide enough that a GPU's threads have several neighbouring columns each, the last tile in part.
+TEST(FuseRows, SumsOfManyColumns) {
+  const std::string wide = "tensor<24x416xf32>", narrow = "tensor<24x416xbf16>";
+  const Module module =
+      module_of("(%x: " + narrow + ", %y: " + wide + ", %m: tensor<24xf32>) -> (" + wide +
+                    ", tensor<416xf32>, tensor<416xbf16>)",
+                std::string(kConstants) + "    %f = stablehlo.convert %x : (" + narrow + ") -> " +
+                    wide + "\n" + rows_to("b", "m", "tensor<24xf32>", wide) +
+                    "    %c = stablehlo.subtract %f, %b : " + wide +
+                    "\n    %p = stablehlo.multiply %c, %y : " + wide + "\n" +
+                    reduce("s", "p", "zero", "add", "0", wide, "tensor<416xf32>") +
+                    reduce("t", "c", "low", "maximum", "0", wide, "tensor<416xf32>") +
+                    "    %u = stablehlo.convert %t : (tensor<416xf32>) -> tensor<416xbf16>\n"
+                    "    return %p, %s, %u : " +
+                    wide + ", tensor<416xf32>, tensor<416xbf16>");
+  EXPECT_EQ(check(module, 1e-5), (Kinds{{"fused", 1}}));
+}
+
 // Two reductions of the same rows, in one pass.
 TEST(FuseRows, Siblings) {
   const Module module =

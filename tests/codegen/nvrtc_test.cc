@@ -100,6 +100,23 @@ TEST_F(NvrtcKernels, LongRowsComputeAgainWhatTheyCannotKeep) {
     EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name;
 }
 
+// Sums of columns, of which a thread has several.
+TEST_F(NvrtcKernels, SumsOfColumnsStayInRegisters) {
+  const Module module =
+      module_of("(%x: tensor<512x1600xbf16>, %y: tensor<512x1600xf32>) -> tensor<1600xf32>",
+                "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                "%f = stablehlo.convert %x : (tensor<512x1600xbf16>) -> tensor<512x1600xf32>\n"
+                "%p = stablehlo.multiply %f, %y : tensor<512x1600xf32>\n"
+                "%s = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0]\n"
+                "  : (tensor<512x1600xf32>, tensor<f32>) -> tensor<1600xf32>\n"
+                "return %s : tensor<1600xf32>");
+  for (const KernelResources& kernel : resources_of(fused_plan_of(module))) {
+    EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name;
+    EXPECT_LE(kernel.registers, 64) << kernel.name;
+    EXPECT_LE(kernel.shared_bytes, 16 << 10) << kernel.name;
+  }
+}
+
 TEST_F(NvrtcKernels, ErrorsAreQuoted) {
   std::string error;
   EXPECT_FALSE(compiler_->compile("__global__ void k() { nonsense(); }", "sm_90", &error));

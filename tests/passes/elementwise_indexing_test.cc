@@ -32,6 +32,25 @@ TEST(ElementwiseIndexing, OneNumberInEachRow) {
   expect_same_values(before, module);
 }
 
+// A dimension of size 1 may be part of the updates' windows.
+TEST(ElementwiseIndexing, RowsBesideADimensionOfOne) {
+  Module module = program({"tensor<1x6x1xf32>", "tensor<6x1x1xi32>"}, R"(
+    %z = stablehlo.constant dense<0.0> : tensor<1x6x5xf32>
+    %0 = "stablehlo.scatter"(%z, %x1, %x0) <{scatter_dimension_numbers = #stablehlo.scatter<
+        update_window_dims = [0], inserted_window_dims = [2], input_batching_dims = [1],
+        scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [2],
+        index_vector_dim = 2>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<1x6x5xf32>, tensor<6x1x1xi32>, tensor<1x6x1xf32>) -> tensor<1x6x5xf32>
+    return %0 : tensor<1x6x5xf32>)");
+  const Module before = module.clone();
+  EXPECT_TRUE(apply(elementwise_indexing_pass(), module));
+  EXPECT_EQ(count_ops(module, OpCode::kScatter), 0);
+  expect_same_values(before, module);
+}
+
 // Not: two numbers in a row, which may have one place; something there already.
 TEST(ElementwiseIndexing, OtherScattersStay) {
   expect_unchanged(elementwise_indexing_pass(), placing("0.0", "2x3x2", "2x3x2x1"));
