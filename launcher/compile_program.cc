@@ -1,9 +1,8 @@
 #include "launcher/compile_program.h"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 
+#include "codegen/kernels/cache.h"
 #include "launcher/progress.h"
 #include "runtime/kernel_coverage.h"
 #include "sharding/annotations/remesh.h"
@@ -25,6 +24,24 @@ void print_passes(const CompileResult& result) {
   for (const Remark& remark : result.remarks) {
     fmt::print("{}\n", printable(to_string(remark)));
   }
+}
+
+// What makes this run slower, or the next one start later.
+void warn_of_kernels(const CompileResult& result, const std::string& source,
+                     const CompileOptions& options) {
+  if (!result.kernels_note.empty()) {
+    fmt::print(stderr,
+               "spmd-run: warning: {}: no compiled kernels, steps are slower: {}\n"
+               "  mend that, or run without this warning with --codegen off\n",
+               printable(source), printable(result.kernels_note));
+  }
+  if (result.plan.kernels().kernels_size() == 0) return;
+  const std::string obstacle = codegen::kernels::KernelCache(options.kernel_cache).obstacle();
+  if (obstacle.empty()) return;
+  fmt::print(stderr,
+             "spmd-run: warning: {}: {}, so compiled kernels are not kept\n"
+             "  choose a folder of yours with --cache-dir\n",
+             printable(options.kernel_cache), obstacle);
 }
 
 }  // namespace
@@ -72,11 +89,11 @@ CompileResult compile_program(Module module, Terminal terminal, bool verbose,
   pipeline.on_pass = [&](const Pass& pass, size_t index, size_t count) {
     bar.update(static_cast<int64_t>(index), static_cast<int64_t>(count), pass.name);
   };
+  const std::string source = module.source;
   CompileResult result = compile(std::move(module), options, pipeline);
   bar.clear();
   require_kernels(result.plan);
-  if (!result.kernels_note.empty())
-    spdlog::warn("no compiled kernels, steps are slower: {}", printable(result.kernels_note));
+  warn_of_kernels(result, source, options);
   if (verbose) print_passes(result);
   return result;
 }

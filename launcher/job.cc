@@ -4,6 +4,7 @@
 #include "frontends/read_file.h"
 #include "launcher/agreement.h"
 #include "launcher/cache_command.h"
+#include "launcher/check_outputs.h"
 #include "launcher/choose_mesh.h"
 #include "launcher/compile_program.h"
 #include "launcher/output_file.h"
@@ -11,13 +12,6 @@
 
 namespace spmd {
 namespace {
-
-void check_outputs(const RunConfig& config, const CommandLine& line) {
-  if (config.report) make_output_folder(*config.report);
-  if (config.out) check_writable(*config.out);
-  if (config.log.jsonl) check_writable(*config.log.jsonl);
-  if (!line.save_plan.empty()) check_writable(line.save_plan);
-}
 
 CompileOptions compile_options(const CommandLine& line, const DevicePlace& place) {
   CompileOptions options;

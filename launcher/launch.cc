@@ -8,6 +8,7 @@
 #include "launcher/agreement.h"
 #include "launcher/cache_command.h"
 #include "launcher/check_command.h"
+#include "launcher/output_file.h"
 #include "launcher/run_command.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
@@ -40,8 +41,16 @@ End current_end() {
   }
 }
 
-int report(const End& end) {
-  std::fflush(stdout);
+// Output that is lost explains what seems a fault of ours: printing it throws.
+End with_lost_output(End end) {
+  if (const std::string lost = lost_output();
+      !lost.empty() && (end.exit_code == kOk || end.exit_code == kInternalError))
+    return {kFileError, lost};
+  return end;
+}
+
+int report(End end) {
+  end = with_lost_output(std::move(end));
   if (!end.message.empty()) fmt::print(stderr, "spmd-run: {}\n", printable(end.message));
   std::fflush(nullptr);
   return end.exit_code;
@@ -108,19 +117,23 @@ int stop(const ParsedCommandLine& parsed, const LaunchEnvironment& environment) 
     communicator = comm::make_mpi();
     if (communicator->size() > 1) speaks = communicator->rank() == 0;
   }
-  if (speaks) {
-    std::fputs(parsed.text.c_str(), parsed.exit_code == kOk ? stdout : stderr);
-    std::fflush(nullptr);
+  int exit_code = parsed.exit_code;
+  if (speaks && exit_code == kOk) {
+    std::fputs(parsed.text.c_str(), stdout);
+    exit_code = report({});
+  } else if (speaks) {
+    std::fputs(parsed.text.c_str(), stderr);
   }
   if (communicator && communicator->size() > 1) {
     communicator->barrier(communicator->world(), "the end");
   }
-  return parsed.exit_code;
+  return exit_code;
 }
 
 }  // namespace
 
 int launch(int argc, const char* const* argv) {
+  ignore_file_size_signal();
   const LaunchEnvironment environment = read_launch_environment();
   const ParsedCommandLine parsed = parse_command_line(argc, argv);
   if (parsed.stop) return stop(parsed, environment);
@@ -129,7 +142,7 @@ int launch(int argc, const char* const* argv) {
       if (!environment.speaks()) return kOk;
       parsed.line.command == CommandLine::Command::kCheck ? run_check(parsed.line)
                                                           : run_cache(parsed.line);
-      return kOk;
+      return report({});
     } catch (...) {
       return report(current_end());
     }

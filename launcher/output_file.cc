@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "runtime/io/mapped_file.h"
+#include "runtime/io/output_path.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -32,8 +35,14 @@ void check_writable(const std::string& path) {
   if (fs::is_directory(path, error)) {
     throw UserError(path, "is a folder, expected the name of a file to write", kRemedy);
   }
-  const std::string temporary = temporary_name(path);
+  const OutputPath place = resolve_output(path);
   errno = 0;
+  if (place.in_place) {
+    // Only looked at: a pipe that is opened waits for its reader.
+    if (access(path.c_str(), W_OK) != 0) refuse(path, "cannot write the file");
+    return;
+  }
+  const std::string temporary = temporary_name(place.target);
   if (!std::ofstream(temporary)) refuse(path, "cannot write the file");
   fs::remove(temporary, error);
 }
@@ -54,6 +63,18 @@ void write_whole_file(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes.data(), static_cast<int64_t>(bytes.size()));
   file.commit();
+}
+
+void ignore_file_size_signal() { std::signal(SIGXFSZ, SIG_IGN); }
+
+std::string lost_output() {
+  errno = 0;
+  const bool lost = std::fflush(stdout) != 0;
+  const int error = errno;
+  if (!lost && !std::ferror(stdout)) return {};
+  return fmt::format(
+      "standard output: cannot be written{}\n  see that what it leads to is there and has room",
+      lost ? fmt::format(": {}", std::strerror(error)) : "");
 }
 
 }  // namespace spmd

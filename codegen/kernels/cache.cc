@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -29,10 +30,18 @@ bool is_trusted(const struct stat& about) {
   return about.st_uid == geteuid() && (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-bool is_trusted_folder(const std::string& folder) {
+// What is wrong with a folder that should be ours; empty: nothing.
+std::string distrust_of(const std::string& folder) {
   struct stat about;
-  return stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && is_trusted(about);
+  if (stat(folder.c_str(), &about) != 0)
+    return fmt::format("cannot be made: {}", std::strerror(errno));
+  if (!S_ISDIR(about.st_mode)) return "is no folder";
+  if (about.st_uid != geteuid()) return "belongs to another user";
+  if (!is_trusted(about)) return "can be written by others";
+  return {};
 }
+
+bool is_trusted_folder(const std::string& folder) { return distrust_of(folder).empty(); }
 
 // All of a file that is_trusted().
 std::optional<std::string> read_trusted(const std::string& path) {
@@ -115,6 +124,14 @@ void KernelCache::put(const std::string& key, const std::string& code) const {
       write_all(file, kMagic) && write_all(file, hash_of(code)) && write_all(file, code);
   if (close(file) != 0 || !written || rename(name.c_str(), file_of(key).c_str()) != 0)
     unlink(name.c_str());
+}
+
+std::string KernelCache::obstacle() const {
+  if (folder_.empty()) return {};
+  std::string distrust = distrust_of(folder_);
+  if (distrust.empty() && access(folder_.c_str(), R_OK | W_OK | X_OK) != 0)
+    return fmt::format("cannot be read and written: {}", std::strerror(errno));
+  return distrust;
 }
 
 std::vector<KernelCache::Entry> KernelCache::list() const {

@@ -31,6 +31,9 @@ class KernelCache {
 
   std::optional<std::string> find(const std::string& key) const;
   void put(const std::string& key, const std::string& code) const;
+  // Why entries are neither found nor kept in the folder, after a put(): "is no folder"; empty when
+  // they are, or when none are meant to be.
+  std::string obstacle() const;
 
   std::vector<Entry> list() const;
   // Removes all entries; returns how many there were.

@@ -2,16 +2,23 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "codegen/kernels/temporary_folder.h"
 #include "support/cpu_features.h"
 
 extern char** environ;
@@ -20,6 +27,11 @@ namespace spmd::codegen::kernels {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kPatienceSeconds = 10;
+constexpr std::string_view kElfMagic =
+    "\x7f"
+    "ELF";
 
 // A program by name, as the shell finds it; empty: there is none.
 std::string find_program(const std::string& name) {
@@ -33,26 +45,14 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
-// A folder that vanishes with what is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "spmd-kernels-XXXXXX").string();
-    if (!error && mkdtemp(name.data())) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  bool exists() const { return !path_.empty(); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+// CXX as make reads it, a command of several words; or a program whose path has blanks.
+std::vector<std::string> words_of(const std::string& command) {
+  if (!find_program(command).empty()) return {command};
+  std::istringstream text(command);
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) words.push_back(word);
+  return words;
+}
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -61,15 +61,28 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-// Runs a program, what it says going to file `log`; whether it succeeded.
-bool run(const std::vector<std::string>& command, const std::string& log) {
+// Says once what is waited for when that takes long.
+void announce_slow(pid_t child, const std::string& program) {
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  if (handle < 0) return;
+  pollfd ended{handle, POLLIN, 0};
+  if (poll(&ended, 1, kPatienceSeconds * 1000) == 0)
+    fmt::print(stderr,
+               "note: {} has been compiling kernels for {} s and is waited for\n"
+               "  --codegen off runs without them\n",
+               program, kPatienceSeconds);
+  close(handle);
+}
+
+// Runs a program in the folder, what it says going to its log; whether it succeeded.
+bool run(const std::vector<std::string>& command, const TemporaryFolder& folder) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, folder.log().c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   pid_t child = 0;
@@ -77,10 +90,13 @@ bool run(const std::vector<std::string>& command, const std::string& log) {
       posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed) return false;
+  folder.set_worker(child);
+  announce_slow(child, command[0]);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return false;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  bool ended = true;
+  while (ended && waitpid(child, &status, 0) < 0) ended = errno == EINTR;
+  folder.set_worker(0);
+  return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 // The line of a compiler's log that says what is wrong.
@@ -94,10 +110,28 @@ std::string first_error(const std::string& log) {
   return first.empty() ? "it says nothing" : first;
 }
 
+// The programs that a command names: a compiler, and what is put before it.
+std::vector<std::string> programs_of(const std::vector<std::string>& command) {
+  std::vector<std::string> programs;
+  for (const std::string& word : command)
+    if (std::string program = find_program(word); !program.empty())
+      programs.push_back(std::move(program));
+  return programs;
+}
+
 bool is_gcc(const std::string& path) {
   std::error_code ignored;
   const std::string name = fs::canonical(path, ignored).filename().string();
   return name.find("g++") != std::string::npos && name.find("clang") == std::string::npos;
+}
+
+// The path, size and time of change of a program.
+std::string identity_of(const std::string& path) {
+  struct stat about {};
+  stat(path.c_str(), &about);
+  std::error_code ignored;
+  return fmt::format("{} {} {} ", fs::canonical(path, ignored).string(), about.st_size,
+                     static_cast<int64_t>(about.st_mtime));
 }
 
 std::vector<std::string> compile_flags(bool is_gcc) {
@@ -135,15 +169,19 @@ std::optional<HostCompiler> HostCompiler::find(std::string* error) {
     *error = fmt::format("the C++ compiler that CXX names, {}, is not there", chosen);
   }
   HostCompiler compiler;
-  for (const std::string& name : names)
-    if (compiler.path_.empty()) compiler.path_ = find_program(name);
-  struct stat about;
-  if (compiler.path_.empty() || stat(compiler.path_.c_str(), &about) != 0) return std::nullopt;
-  compiler.flags_ = compile_flags(is_gcc(compiler.path_));
-  std::error_code ignored;
-  compiler.identity_ = fmt::format("{} {} {}", fs::canonical(compiler.path_, ignored).string(),
-                                   about.st_size, static_cast<int64_t>(about.st_mtime));
-  for (const std::string& flag : compiler.flags_) compiler.identity_ += " " + flag;
+  for (const std::string& name : names) {
+    compiler.command_ = words_of(name);
+    if (compiler.command_.empty()) continue;
+    compiler.command_[0] = find_program(compiler.command_[0]);
+    if (!compiler.command_[0].empty()) break;
+  }
+  if (compiler.command_.empty() || compiler.command_[0].empty()) return std::nullopt;
+  const std::vector<std::string> programs = programs_of(compiler.command_);
+  const std::vector<std::string> flags =
+      compile_flags(std::any_of(programs.begin(), programs.end(), is_gcc));
+  compiler.command_.insert(compiler.command_.end(), flags.begin(), flags.end());
+  for (const std::string& program : programs) compiler.identity_ += identity_of(program);
+  compiler.identity_ += fmt::format("{}", fmt::join(compiler.command_, " "));
   return compiler;
 }
 
@@ -151,20 +189,24 @@ std::optional<std::string> HostCompiler::compile(const std::string& source,
                                                  std::string* error) const {
   const TemporaryFolder folder;
   if (!folder.exists()) {
-    *error = "there is no folder for temporary files";
+    *error = fmt::format(
+        "{}: cannot make a folder for temporary files: {}; TMPDIR names the place for them",
+        TemporaryFolder::parent().string(), std::strerror(errno));
     return std::nullopt;
   }
-  const std::string input = folder.file("kernels.cc"), output = folder.file("kernels.so"),
-                    log = folder.file("log");
-  std::ofstream(input, std::ios::binary) << source;
-  std::vector<std::string> command = {path_};
-  command.insert(command.end(), flags_.begin(), flags_.end());
-  command.insert(command.end(), {"-o", output, input});
-  if (!run(command, log)) {
-    *error = fmt::format("{} failed: {}", path_, first_error(read_file(log)));
+  std::ofstream(folder.source(), std::ios::binary) << source;
+  std::vector<std::string> command = command_;
+  command.insert(command.end(), {"-o", folder.output(), folder.source()});
+  if (!run(command, folder)) {
+    *error = fmt::format("{} failed: {}", command_[0], first_error(read_file(folder.log())));
     return std::nullopt;
   }
-  return read_file(output);
+  std::string code = read_file(folder.output());
+  if (!code.starts_with(kElfMagic)) {
+    *error = fmt::format("{} ended well, but wrote no shared object", command_[0]);
+    return std::nullopt;
+  }
+  return code;
 }
 
 }  // namespace spmd::codegen::kernels

@@ -9,20 +9,20 @@ namespace spmd::codegen::kernels {
 
 class HostCompiler {
  public:
-  // $CXX, or else the first of c++, g++ and clang++ that PATH has; `error` says why there is none.
+  // $CXX, which may have arguments ("ccache g++ -O1"), or else the first of c++, g++ and clang++
+  // that PATH has; `error` says why there is none.
   static std::optional<HostCompiler> find(std::string* error);
 
-  // All that its output depends on beside the source: the program's path, size and time of change,
-  // flags, and this CPU's instruction sets.
+  // All that its output depends on beside the source: the programs' paths, sizes and times of
+  // change, flags, and this CPU's instruction sets.
   const std::string& identity() const { return identity_; }
 
-  // The shared object; nullopt when the compiler fails, `error` then quotes what it says in one
-  // line.
+  // The shared object; nullopt when the compiler fails or writes none, `error` then quotes what it
+  // says in one line.
   std::optional<std::string> compile(const std::string& source, std::string* error) const;
 
  private:
-  std::string path_;
-  std::vector<std::string> flags_;
+  std::vector<std::string> command_;  // all but the names of files
   std::string identity_;
 };
 

@@ -1,6 +1,5 @@
 // spmd-opt: shows what the compiler does to a program.
 #include <cstdio>
-#include <fstream>
 #include <string>
 
 #include "frontends/frontend.h"
@@ -9,6 +8,7 @@
 #include "ir/text.h"
 #include "launcher/agreement.h"
 #include "launcher/compile_program.h"
+#include "launcher/output_file.h"
 #include "launcher/spmd_opt/evaluate.h"
 #include "launcher/spmd_opt/options.h"
 #include "passes/equivalence/compare.h"
@@ -58,11 +58,7 @@ void write_output(const Module& module, const OptOptions& options) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return;
   }
-  std::ofstream out(options.output, std::ios::binary);
-  out << text;
-  if (!out.flush()) {
-    throw UserError(options.output, "cannot write the file", "choose a place that can be written");
-  }
+  write_whole_file(options.output, text);
 }
 
 // Returns the exit code.
@@ -133,18 +129,33 @@ int run(const OptOptions& options) {
   return exit_code;
 }
 
+// run() with its failures said; returns the exit code.
+int run_and_report(const OptOptions& options) {
+  int exit_code = kOk;
+  std::string message;
+  try {
+    exit_code = run(options);
+  } catch (const Failed& failed) {
+    exit_code = failed.exit_code();
+    message = failed.what();
+  } catch (const std::exception& error) {
+    exit_code = kInternalError;
+    message = fmt::format("internal error: {}", error.what());
+  }
+  // Output that is lost explains what seems a fault of ours: printing it throws.
+  if (const std::string lost = lost_output();
+      !lost.empty() && (exit_code == kOk || exit_code == kInternalError)) {
+    exit_code = kFileError;
+    message = lost;
+  }
+  if (!message.empty()) fmt::print(stderr, "spmd-opt: {}\n", printable(message));
+  return exit_code;
+}
+
 }  // namespace
 }  // namespace spmd
 
 int main(int argc, char** argv) {
-  const spmd::OptOptions options = spmd::parse_options(argc, argv);
-  try {
-    return spmd::run(options);
-  } catch (const spmd::Failed& failed) {
-    fmt::print(stderr, "spmd-opt: {}\n", spmd::printable(failed.what()));
-    return failed.exit_code();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "spmd-opt: internal error: {}\n", spmd::printable(error.what()));
-    return spmd::kInternalError;
-  }
+  spmd::ignore_file_size_signal();
+  return spmd::run_and_report(spmd::parse_options(argc, argv));
 }

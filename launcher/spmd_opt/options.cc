@@ -1,13 +1,44 @@
 #include "launcher/spmd_opt/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdlib>
-#include <map>
 
 #include "launcher/exit_codes.h"
+#include "support/printable.h"
 
 namespace spmd {
 namespace {
+
+CLI::Validator form_to_emit() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        if (text == "text" || text == "proto") return std::string();
+        return fmt::format("found \"{}\", expected text or proto", text);
+      },
+      "");
+}
+
+CLI::Validator difference() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        const char* last = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), last, value);
+        if (error == std::errc() && end == last && value >= 0) return std::string();
+        return fmt::format("found \"{}\", expected a number of at least 0, for example 1e-5", text);
+      },
+      "");
+}
+
+// A mistake as other errors are said, or what --help asks for; returns the exit code.
+int report(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  fmt::print(stderr, "spmd-opt: {}\n  see spmd-opt --help\n", printable(error.what()));
+  return kUsageError;
+}
 
 void describe(CLI::App& app, OptOptions& options) {
   app.add_option("file", options.input, "program: StableHLO text, HloModuleProto or module file");
@@ -25,9 +56,13 @@ void describe(CLI::App& app, OptOptions& options) {
   app.add_flag("--print", options.print, "print the result (the default without -o)");
   app.add_flag("--print-locations", options.print_locations, "print where each op came from");
   app.add_flag("--elide-constants", options.elide_constants, "shorten large constants in print");
-  app.add_option("--emit", options.emit, "what to write")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Emit>{{"text", Emit::kText}, {"proto", Emit::kProto}}))
+  app.add_option_function<std::string>(
+         "--emit",
+         [&](const std::string& form) {
+           options.emit = form == "proto" ? Emit::kProto : Emit::kText;
+         },
+         "what to write")
+      ->check(form_to_emit())
       ->option_text("text|proto");
   app.add_option("-o,--output", options.output, "file to write");
   app.add_option("--dump-dir", options.run.dump_dir, "folder for the module after every pass");
@@ -37,7 +72,8 @@ void describe(CLI::App& app, OptOptions& options) {
       "--evaluate", options.evaluate,
       "evaluate main, which may take no arguments, print its results, and fail when one of "
       "its checks (check.expect_*) does");
-  app.add_option("--tolerance", options.tolerance, "largest difference that --check accepts");
+  app.add_option("--tolerance", options.tolerance, "largest difference that --check accepts")
+      ->check(difference());
   app.add_option("--seed", options.seed, "seed of the random inputs");
   app.add_flag("--check-changed", options.run.check_changed,
                "fail when a pass misreports whether it changed the module");
@@ -55,8 +91,10 @@ CLI::App* describe_reduce(CLI::App& app, ReduceOptions& options) {
   reduce->add_option("--mesh", options.mesh, "sizes of the mesh axes: data=2,model=4");
   reduce->add_option("--config", options.config, "YAML file with a mesh and sharding rules");
   reduce->add_option("--seed", options.seed, "seed of the random inputs");
-  reduce->add_option("--tolerance", options.tolerance,
-                     "largest difference that is none (what rounding explains unless given)");
+  reduce
+      ->add_option("--tolerance", options.tolerance,
+                   "largest difference that is none (what rounding explains unless given)")
+      ->check(difference());
   reduce->add_option("--timeout", options.seconds, "seconds after which a check counts as hanging")
       ->check(CLI::PositiveNumber);
   reduce->add_option("-o,--output", options.output, "file to write");
@@ -81,12 +119,13 @@ OptOptions parse_options(int argc, char** argv) {
       options.reduce = reduce_options;
       return options;
     }
-    if (!options.list_passes && options.input.empty()) throw CLI::RequiredError("file");
+    if (!options.list_passes && options.input.empty())
+      throw CLI::ValidationError("no program given: expected a file");
     if (options.pipeline && !options.passes.empty()) {
       throw CLI::ValidationError("--pass", "cannot be combined with --pipeline");
     }
   } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? kOk : kUsageError);
+    std::exit(report(app, error));
   }
   return options;
 }

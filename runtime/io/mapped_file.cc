@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/io/output_path.h"
 #include "support/remedy.h"
 
 namespace spmd {
@@ -45,16 +46,22 @@ MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::byte*>(data_), static_cast<size_t>(size_));
 }
 
-AtomicFile::AtomicFile(const std::string& path)
-    : path_(path), temporary_(fmt::format("{}.{}.tmp", path, ::getpid())) {
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  OutputPath place = resolve_output(path);
+  target_ = std::move(place.target);
+  if (place.in_place) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    temporary_ = fmt::format("{}.{}.tmp", target_, ::getpid());
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  }
   if (descriptor_ < 0) fail("cannot be written");
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::fail(const char* what) const {
@@ -75,10 +82,15 @@ void AtomicFile::write(const void* data, int64_t bytes) {
 }
 
 void AtomicFile::commit() {
-  if (::fsync(descriptor_) != 0) fail("cannot be written");
-  ::close(descriptor_);
+  // Pipes and devices have nothing to bring to a disk.
+  if (::fsync(descriptor_) != 0 && !temporary_.empty()) fail("cannot be written");
+  const int closed = ::close(descriptor_);
   descriptor_ = -1;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (temporary_.empty()) {
+    if (closed != 0) fail("cannot be written");
+    return;
+  }
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
     const int error = errno;
     ::unlink(temporary_.c_str());
     errno = error;

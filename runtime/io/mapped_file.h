@@ -36,7 +36,8 @@ class OutputError : public UserError {
 };
 
 // Writes a file under a temporary name beside it, and gives it its own when all of it is on disk.
-// Without commit() nothing is left. Throws OutputError.
+// Without commit() nothing is left. Symbolic links are followed; what exists and is no regular file
+// is written in place (output_path.h). Throws OutputError.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -50,7 +51,9 @@ class AtomicFile {
  private:
   [[noreturn]] void fail(const char* what) const;
 
-  std::string path_, temporary_;
+  std::string path_;  // as given, for messages
+  std::string target_;
+  std::string temporary_;  // empty: written in place
   int descriptor_ = -1;
 };
 

@@ -6,6 +6,7 @@
 
 #include <climits>
 
+#include "runtime/plan/checksum.h"
 #include "support/error.h"
 #include "support/schema_header.h"
 
@@ -35,6 +36,7 @@ std::string serialize_plan(const Plan& plan) {
       throw UserError("plan", "larger than 2 GiB when serialised",
                       "pass large constants of the program as arguments");
   }
+  append_checksum(bytes);
   return bytes;
 }
 
@@ -43,6 +45,7 @@ Plan parse_plan(std::string_view bytes, const std::string& source) {
   if (bytes.size() > INT_MAX)
     throw UserError(source, "a plan larger than 2 GiB",
                     "compile it again with large constants of the program as arguments");
+  bytes = without_checksum(bytes, source);
   google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
                                             static_cast<int>(bytes.size()));
   in.SetTotalBytesLimit(INT_MAX);

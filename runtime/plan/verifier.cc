@@ -76,7 +76,7 @@ void Verifier::mesh() {
   for (const MeshAxis& axis : plan_.mesh()) {
     expect(axis.size() > 0 && axis.size() <= kLimit, "a mesh axis has no positive size");
     devices_ *= axis.size();
-    expect(devices_ <= (int64_t{1} << 31), "the mesh has more than 2^31 devices");
+    expect(devices_ < (int64_t{1} << 31), "the mesh has 2^31 devices or more");
   }
   if (plan_.device_ids_size() == 0) return;
   expect(plan_.device_ids_size() == devices_, "the device order has not one entry per device");

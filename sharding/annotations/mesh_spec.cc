@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "sharding/annotations/yaml_map.h"
+#include "sharding/spec/mesh_limit.h"
 #include "support/error.h"
 #include "support/strings.h"
 
@@ -37,10 +38,11 @@ void check_spec(const MeshSpec& spec) {
           fmt::format("axis \"{}\" has size {}, expected at least 1", axis.name, axis.size),
           fmt::format("give it a size, or -1 to infer it from the number of ranks: {}=-1",
                       axis.name));
-    } else if (product > (int64_t{1} << 40) / axis.size) {
-      throw UserError(spec.place,
-                      fmt::format("the mesh {} has more than 2^40 devices", spec.to_string()),
-                      "choose smaller sizes");
+    } else if (product > kMostDevices / axis.size) {
+      throw UserError(
+          spec.place,
+          fmt::format("the mesh {} has more than {} devices", spec.to_string(), kMostDevices),
+          "choose smaller sizes");
     } else {
       product *= axis.size;
     }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "sharding/spec/mesh_limit.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -19,8 +20,9 @@ Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<int64_t> device_ids)
     if (!names.insert(axis.name).second) {
       throw UserError("mesh", fmt::format("axis \"{}\" occurs twice", axis.name));
     }
-    if (num_devices_ > (int64_t{1} << 40) / axis.size) {
-      throw UserError("mesh", "more than 2^40 devices");
+    if (num_devices_ > kMostDevices / axis.size) {
+      throw UserError("mesh", fmt::format("more than {} devices", kMostDevices),
+                      "choose smaller sizes");
     }
     num_devices_ *= axis.size;
   }

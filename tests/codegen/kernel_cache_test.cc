@@ -40,6 +40,20 @@ TEST_F(KernelCacheTest, KeepsWhatIsPut) {
   EXPECT_EQ(cache.clear(), 0);
 }
 
+TEST_F(KernelCacheTest, SaysWhyNothingIsKept) {
+  const KernelCache cache(folder_ + "/deep");
+  cache.put(key_, "some code");
+  EXPECT_EQ(cache.obstacle(), "");
+  chmod((folder_ + "/deep").c_str(), 0777);
+  EXPECT_EQ(cache.obstacle(), "can be written by others");
+  std::ofstream(folder_ + "/file") << "a file";
+  EXPECT_EQ(KernelCache(folder_ + "/file").obstacle(), "is no folder");
+  const KernelCache below(folder_ + "/file/kernels");
+  below.put(key_, "some code");
+  EXPECT_EQ(below.obstacle(), "cannot be made: Not a directory");
+  EXPECT_EQ(KernelCache("").obstacle(), "");
+}
+
 TEST_F(KernelCacheTest, KeysSayWherePartsEnd) {
   EXPECT_NE(KernelCache::key({"ab", "c"}), KernelCache::key({"a", "bc"}));
 }

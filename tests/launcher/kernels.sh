@@ -44,8 +44,64 @@ cmp cold.st plan.st || fail "a saved plan gives other numbers"
 # Without a compiler: slower, and said so.
 CXX=/bin/false run "${good[@]}" --out slow.st
 expect_success
-cat stdout stderr > said
-says 'no compiled kernels, steps are slower: /bin/false failed' said
+says 'spmd-run: warning: model.mlir: no compiled kernels, steps are slower: /bin/false failed' stderr
+says '--codegen off' stderr
+
+# A compiler that says it went well and writes nothing, or something else.
+CXX=/bin/true run "${good[@]}" --out slow.st
+expect_success
+says '/bin/true ended well, but wrote no shared object' stderr
+cat > junk_compiler <<'SH'
+#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+echo junk > "$2"
+SH
+chmod +x junk_compiler
+CXX=./junk_compiler run "${good[@]}" --out slow.st
+expect_success
+says './junk_compiler ended well, but wrote no shared object' stderr
+
+# A compiler with arguments, and one behind another program.
+for command in 'c++ -DUNUSED' 'env UNUSED=1 c++'; do
+  CXX=$command run "${good[@]}" --cache-dir words --verbose --out words.st
+  expect_success
+  says 'kernels, compiled or from the cache'
+  cmp cold.st words.st || fail "CXX='$command' gives other numbers"
+done
+[[ $(find words -name '*.kernels' | wc -l) == 2 ]] || fail "the words of CXX are not in the key"
+
+# A compiler that hangs is named, and the end of the run leaves none of its files.
+printf '#!/bin/sh\nexec sleep 1000\n' > slow_compiler
+chmod +x slow_compiler
+mkdir temporary
+CXX=./slow_compiler TMPDIR=$PWD/temporary "$SPMD_RUN" "${good[@]}" > stdout 2> stderr &
+process=$!
+for ((i = 0; i < 600; i++)); do
+  grep -q 'compiling kernels' stderr && break
+  sleep 0.2
+done
+says 'note: ./slow_compiler has been compiling kernels for 10 s and is waited for' stderr
+[[ $(ls temporary) == spmd-kernels-* ]] || fail "the compiler's files are not in TMPDIR"
+kill "$process"
+status=0
+wait "$process" || status=$?
+[[ $status == 143 ]] || fail "exit code $status after SIGTERM"
+[[ -z $(ls temporary) ]] || fail "left behind: $(ls temporary)"
+
+# No place for the compiler's files.
+TMPDIR=$PWD/nowhere run "${good[@]}" --out slow.st
+expect_success
+says "$PWD/nowhere: cannot make a folder for temporary files: No such file" stderr
+says 'TMPDIR' stderr
+
+# A cache that cannot be used is named, once.
+: > a_file
+run4 model.mlir --device cpu --state state.safetensors --batches batches.safetensors \
+  --cache-dir a_file --out fresh.st
+expect_success
+[[ $(grep -c 'warning: a_file/kernels: cannot be made: Not a directory' stderr) == 1 ]] ||
+  fail "an unusable cache is not named once"
+says '--cache-dir' stderr
 
 run cache prune
 expect_error 2 'cache: found "prune", expected ls or clear'

@@ -76,7 +76,17 @@ status=0
 expect "did you mean 'simplify'?" "$SPMD_OPT" "$program" --pass simplfy
 expect "skip: there is no pass 'cse'" "$SPMD_OPT" "$program" --pass simplify --skip cse
 expect 'no-such-file' "$SPMD_OPT" "$folder/no-such-file"
-expect '/dev/null/out: cannot write the file' "$SPMD_OPT" "$program" -o /dev/null/out
+expect '/dev/null/out: cannot be written: Not a directory' "$SPMD_OPT" "$program" -o /dev/null/out
+expect 'spmd-opt: no program given: expected a file
+  see spmd-opt --help' "$SPMD_OPT"
+expect 'spmd-opt: --emit: found "foo", expected text or proto
+  see spmd-opt --help' "$SPMD_OPT" "$program" --emit foo
+for tolerance in abc -1 nan 1x; do
+  expect "spmd-opt: --tolerance: found \"$tolerance\", expected a number of at least 0" \
+    "$SPMD_OPT" "$program" --check --tolerance=$tolerance
+  expect "spmd-opt: --tolerance: found \"$tolerance\"" \
+    "$SPMD_OPT" reduce "$program" --tolerance=$tolerance
+done
 if "$SPMD_OPT" "$program" --pass simplfy > /dev/null 2>&1; then fail "exit code 0 for an error"; fi
 
 # The exit codes of spmd-run.
@@ -89,8 +99,39 @@ fails_with() {
 }
 fails_with 2 "$SPMD_OPT"
 fails_with 2 "$SPMD_OPT" "$program" --unknown
+fails_with 2 "$SPMD_OPT" "$program" --emit foo
+fails_with 2 "$SPMD_OPT" "$program" --check --tolerance=-1
 fails_with 2 "$SPMD_OPT" "$program" --pass simplfy
 fails_with 2 "$SPMD_OPT" "$program" --pass simplify --skip cse
 fails_with 2 "$SPMD_OPT" "$program" --mesh data=0
 fails_with 3 "$SPMD_OPT" "$folder/no-such-file"
 fails_with 3 "$SPMD_OPT" "$program" -o /dev/null/out
+
+# What is lost is said.
+expect 'spmd-opt: standard output: cannot be written: No space left on device' \
+  bash -c '"$SPMD_OPT" "$1" 2>&1 > /dev/full' - "$program"
+status=0
+"$SPMD_OPT" "$program" > /dev/full 2> /dev/null || status=$?
+[[ $status == 3 ]] || fail "exit code $status for lost output"
+
+# A file that cannot be written whole is not there, and what was there stays.
+echo before > "$folder/half"
+cat > "$folder/long.mlir" <<'MLIR'
+module @long {
+  func.func public @main() -> tensor<2048xi32> {
+    %0 = stablehlo.constant dense<"0x
+MLIR
+printf '%016384d' 0 | sed 's/0\{16\}/0123456789abcdef/g' > "$folder/digits"
+{ head -c -1 "$folder/long.mlir"; cat "$folder/digits"; cat <<'MLIR'
+"> : tensor<2048xi32>
+    return %0 : tensor<2048xi32>
+  }
+}
+MLIR
+} > "$folder/whole.mlir"
+status=0
+(ulimit -f 1; exec "$SPMD_OPT" "$folder/whole.mlir" -o "$folder/half" 2>&1) | cat > "$folder/said" ||
+  status=$?
+[[ $status == 3 ]] || fail "exit code $status for a file over the limit"
+grep -q 'half: cannot be written: File too large' "$folder/said" || fail "$(cat "$folder/said")"
+[[ $(cat "$folder/half") == before ]] || fail "a half-written file"

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "runtime/plan/checksum.h"
 #include "support/error.h"
 #include "tests/support/error_of.h"
 
@@ -121,15 +122,40 @@ TEST(Plan, RefusesForeignAndDamagedBytes) {
         << length;
 }
 
-// No flipped bit may get a plan past the verifier that reaches outside its buffers; here: nothing
-// but a UserError is thrown.
-TEST(Plan, DamagedBitsThrowUserErrorsOnly) {
+std::string with_flipped_bit(std::string bytes, size_t bit) {
+  bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+  return bytes;
+}
+
+TEST(Plan, RefusesEveryFlippedBit) {
   const std::string bytes = serialize_plan(small_plan());
+  for (size_t i = 0; i < bytes.size() * 8; ++i)
+    EXPECT_NE(error_of([&] { parse_plan(with_flipped_bit(bytes, i), "p"); }), "no error") << i;
+  EXPECT_EQ(error_of([&] { parse_plan(with_flipped_bit(bytes, bytes.size() * 8 - 1), "p.plan"); }),
+            "p.plan: is damaged: its checksum differs\n"
+            "  copy the file again, or compile the program again");
+  EXPECT_EQ(error_of([&] { parse_plan(std::string_view(bytes).substr(0, 40), "p.plan"); }),
+            "p.plan: is damaged: its end with the checksum is not there\n"
+            "  copy the file again, or compile the program again");
+}
+
+// Nor may a flipped bit under a right checksum get a plan past the verifier that reaches outside
+// its buffers; here: nothing but a UserError is thrown.
+TEST(Plan, DamagedBitsThrowUserErrorsOnly) {
+  const std::string sealed = serialize_plan(small_plan());
+  const std::string bytes(without_checksum(sealed, "p"));
   for (size_t i = 0; i < bytes.size() * 8; ++i) {
-    std::string damaged = bytes;
-    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << (i % 8)));
+    std::string damaged = with_flipped_bit(bytes, i);
+    append_checksum(damaged);
     error_of([&] { parse_plan(damaged, "p"); });
   }
+}
+
+// The checksum is a field like others: what ignores it reads the same Plan.
+TEST(Plan, TheChecksumIsAFieldOfItsOwn) {
+  Plan plan;
+  ASSERT_TRUE(plan.ParseFromString(serialize_plan(small_plan())));
+  EXPECT_EQ(plan.programs(0).body().steps(0).op(), "add (m.mlir:3)");
 }
 
 struct Fault {
