@@ -110,6 +110,9 @@ class SequenceFuser {
              (intersect(a.elements, b.elements) || intersect(a.writes, b.elements));
     if (intersect(a.writes, b.reads)) return true;
     if (!a.has_reduction() || !b.has_reduction()) return false;
+    // To one core a kernel less is worth it where only an initial value is shared.
+    if (options_.parallelism == 1)
+      return a.space->num_elements() == b.space->num_elements() && intersect(a.reads, b.reads);
     return intersect(a.elements, b.elements);
   }
 
