@@ -14,6 +14,7 @@
 #include "passes/pad_uneven.h"
 #include "passes/propagate_shardings.h"
 #include "passes/raise_attention.h"
+#include "passes/recompute_residuals.h"
 #include "passes/simplify.h"
 #include "passes/spare_exchanges.h"
 #include "passes/split_fused_projections.h"
@@ -37,6 +38,10 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(dce_pass());
 
   // Raise: composites in the place of what they consist of.
+  passes.push_back(recompute_residuals_pass());
+  passes.push_back(simplify_pass());
+  passes.push_back(cse_pass());
+  passes.push_back(dce_pass());
   passes.push_back(raise_attention_pass());
   passes.push_back(simplify_pass());
   passes.push_back(dce_pass());

@@ -105,8 +105,9 @@ void AttentionRewriter::replace(Builder& builder, const Product& product, ValueI
 }
 
 AttentionRewriter::Forward AttentionRewriter::rewrite_forward() {
-  Builder builder = Builder::before(fn_, match_.output.op);
-  builder.location = fn_.op(match_.output.op).location;
+  const OpId place = match_.output ? match_.output->op : first_of_backward();
+  Builder builder = Builder::before(fn_, place);
+  builder.location = fn_.op(place).location;
   Forward forward;
   forward.operands = {operand(builder, match_.query, query_axes()),
                       operand(builder, match_.key, key_axes()),
@@ -114,13 +115,13 @@ AttentionRewriter::Forward AttentionRewriter::rewrite_forward() {
   const OpId attention = builder.create(OpCode::kAttention, forward.operands,
                                         AttentionAttrs{match_.scale, match_.causal});
   forward.results = fn_.op(attention).results;
-  replace(builder, match_.output, forward.results[0], output_axes());
+  if (match_.output) replace(builder, *match_.output, forward.results[0], output_axes());
   return forward;
 }
 
 // The gradients of all three are there where the first of them is.
 OpId AttentionRewriter::first_of_backward() const {
-  for (OpId id = fn_.op(match_.output.op).next; id != OpId::kNone; id = fn_.op(id).next) {
+  for (OpId id = fn_.op(match_.scores).next; id != OpId::kNone; id = fn_.op(id).next) {
     for (const auto* product : {&match_.d_query, &match_.d_key, &match_.d_value}) {
       if (*product && (*product)->op == id) return id;
     }

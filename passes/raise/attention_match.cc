@@ -27,6 +27,7 @@ class Matcher {
   void follow(SoftmaxTracer& tracer);
   bool visit(SoftmaxTracer& tracer, OpId id, size_t operand);
   bool product(const Traced& traced, OpId id, size_t operand);
+  void set_value(const Labelled& value);
   bool keep(std::optional<Product>& slot, OpId id, Axes axes);
   void find_gradient(SoftmaxTracer& tracer, ValueId value, const Axes& axes);
   bool all_understood(const SoftmaxTracer& tracer) const;
@@ -42,6 +43,7 @@ class Matcher {
   Axes batch_, queries_;  // sorted
   std::unordered_set<OpId> understood_;
   const SoftmaxTracer* tracer_ = nullptr;
+  bool without_output_ = false;
 };
 
 Axes sorted(Axes axes) {
@@ -59,6 +61,7 @@ bool Matcher::begin() {
   }
   const std::optional<DotAxes> axes = axes_of_dot(fn_, op, result_axes_, kHeadSize);
   if (!axes) return false;
+  match_.scores = dot_;
   match_.query = {op.operands[side_], axes->operands[side_]};
   match_.key = {op.operands[1 - side_], axes->operands[1 - side_]};
   batch_ = sorted(named(axes->batch));
@@ -78,6 +81,11 @@ bool Matcher::keep(std::optional<Product>& slot, OpId id, Axes axes) {
   return true;
 }
 
+void Matcher::set_value(const Labelled& value) {
+  match_.value = value;
+  if (has_axis(value.axes, kValueSize)) match_.value_size = kValueSize;
+}
+
 // A dot of a traced value with something else.
 bool Matcher::product(const Traced& traced, OpId id, size_t operand) {
   if (traced.kind != Traced::Kind::kExpression) return false;
@@ -92,11 +100,9 @@ bool Matcher::product(const Traced& traced, OpId id, size_t operand) {
   const Axes contracted = sorted(named(dot->contracted));
   if (contracted == Axes{match_.keys}) {
     if (gradient) return same(dot->other, match_.key) && keep(match_.d_query, id, dot->result);
-    if (match_.output.op != OpId::kNone) return false;
-    match_.value = dot->other;
-    if (has_axis(dot->other.axes, kValueSize)) match_.value_size = kValueSize;
-    match_.output = {id, dot->result};
-    return true;
+    if (match_.output) return false;
+    set_value(dot->other);
+    return keep(match_.output, id, dot->result);
   }
   if (contracted != queries_) return false;
   if (gradient) return same(dot->other, match_.query) && keep(match_.d_key, id, dot->result);
@@ -106,7 +112,7 @@ bool Matcher::product(const Traced& traced, OpId id, size_t operand) {
 
 // Whether `value`, with these axes, is the product of the output's gradient and the values.
 void Matcher::find_gradient(SoftmaxTracer& tracer, ValueId value, const Axes& axes) {
-  if (match_.output.op == OpId::kNone) return;
+  if (!match_.output && !without_output_) return;
   Labelled at{value, axes};
   const Op* op = fn_.def(value);
   while (op != nullptr && op->code != OpCode::kDotGeneral) {
@@ -125,6 +131,7 @@ void Matcher::find_gradient(SoftmaxTracer& tracer, ValueId value, const Axes& ax
   }
   const Labelled values{op->operands[value_side], dot->operands[value_side]};
   const Labelled d_output{op->operands[1 - value_side], dot->operands[1 - value_side]};
+  if (match_.value.value == ValueId::kNone) set_value(values);
   if (!same(values, match_.value)) return;
   if (match_.d_output.value != ValueId::kNone && !same(match_.d_output, d_output)) return;
   match_.d_output = d_output;
@@ -196,7 +203,12 @@ std::optional<AttentionMatch> Matcher::run() {
   scores.axes = result_axes_;
   tracer->record(fn_.op(dot_).results[0], scores);
   follow(*tracer);
-  if (match_.output.op == OpId::kNone || !all_understood(*tracer)) return std::nullopt;
+  // What the gradient of the probabilities is a product of says what the values are, too.
+  if (!match_.output) {
+    without_output_ = true;
+    follow(*tracer);
+  }
+  if ((!match_.output && !match_.has_backward()) || !all_understood(*tracer)) return std::nullopt;
   match_.scale = tracer->scale();
   match_.causal = tracer->causal();
   const Axes query = named(match_.query.axes);

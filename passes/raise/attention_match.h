@@ -13,10 +13,12 @@ struct Product {
 };
 
 struct AttentionMatch {
+  OpId scores = OpId::kNone;  // the dot of queries and keys
   Labelled query, key, value;
   double scale = 1;
   bool causal = false;
-  Product output;
+  // Nullopt where only the backward pass is here and computes the probabilities again.
+  std::optional<Product> output;
   // With a backward pass.
   Labelled d_output;
   std::optional<Product> d_query, d_key, d_value;
