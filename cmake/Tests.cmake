@@ -80,8 +80,8 @@ SPMD_BINARY_DIR=${PROJECT_BINARY_DIR}")
   endforeach()
 endfunction()
 
-# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver and cuBLASLt, which run on the host, in
-# the folder fake_cuda of the build. With SPMD_CUDA_LIBRARY_PATH set to it, --device cuda runs where
+# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver and cuBLASLt, which run on the host, and for
+# a cuDNN that is too old, in the folder fake_cuda of the build. With SPMD_CUDA_LIBRARY_PATH set to it, --device cuda runs where
 # there is no GPU; plans must have no compiled kernels (--codegen off).
 function(spmd_fake_cuda folder)
   add_library(spmd_fake_driver SHARED ${folder}/driver.cc ${folder}/kernels.cc)
@@ -93,7 +93,9 @@ function(spmd_fake_cuda folder)
                              "${PROJECT_BINARY_DIR}/fake_cuda/libcuda.so.1" VERBATIM)
   set_target_properties(spmd_fake_cublas_lt PROPERTIES OUTPUT_NAME cublasLt
                         SOVERSION ${CUDAToolkit_VERSION_MAJOR})
-  foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt)
+  add_library(spmd_fake_cudnn SHARED ${folder}/cudnn.cc)
+  set_target_properties(spmd_fake_cudnn PROPERTIES OUTPUT_NAME cudnn SOVERSION 9)
+  foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt spmd_fake_cudnn)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
     target_link_libraries(${target} PRIVATE spmd::cuda_headers)
     target_compile_options(${target} PRIVATE -w)  # kernels are written for another compiler

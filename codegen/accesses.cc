@@ -18,6 +18,11 @@ plan::View* strided_output(plan::Step& step, const std::function<bool(int)>& is_
     case plan::Step::kConvolution:
     case plan::Step::kGather:
     case plan::Step::kDynamicSlice:
+    case plan::Step::kAttentionBackward:
+      *shape = plan::view_shape(step, *output);
+      return output;
+    case plan::Step::kAttention:
+      if (output == step.mutable_attention()->mutable_statistics()) return nullptr;
       *shape = plan::view_shape(step, *output);
       return output;
     default:

@@ -1,7 +1,5 @@
 #include "codegen/attention_kernels.h"
 
-#include <algorithm>
-
 namespace spmd::codegen {
 namespace {
 
@@ -19,6 +17,17 @@ bool has_attention_kernel(const Function& fn, const Op& op) {
   const bool is_empty = query.num_elements() == 0 || value.num_elements() == 0;
   const bool is_single = query.dim(1) == 1 && value.dim(1) == 1;
   return is_narrow && !is_empty && !is_single && fits(query.dim(4)) && fits(value.dim(3));
+}
+
+bool fits_attention_kernel(const View& view) {
+  constexpr int64_t kVector = 8;  // numbers of 16 bits that are loaded at once
+  const size_t rank = view.shape.size();
+  if (view.offset % kVector != 0 || view.strides[rank - 1] != 1) return false;
+  for (size_t d = 0; d + 1 < rank; ++d) {
+    if (view.shape[d] > 1 && (view.strides[d] <= 0 || view.strides[d] % kVector != 0)) return false;
+  }
+  return rank != 5 || view.shape[2] == 1 || view.shape[3] == 1 ||
+         view.strides[2] == view.shape[3] * view.strides[3];
 }
 
 }  // namespace spmd::codegen

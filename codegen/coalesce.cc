@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/attention_kernels.h"
 #include "codegen/step_tree.h"
 #include "codegen/views.h"
 #include "runtime/plan/dtype.h"
@@ -167,7 +168,7 @@ class Coalescer {
             ? std::nullopt
             : redirected(written, from_plan(copy.inputs(0), sizes),
                          from_plan(copy.outputs(0), sizes));
-    if (!moved) return;
+    if (!moved || !may_write(*tree_[writer].step, *moved)) return;
     const bool has_shape = output->shape_size() > 0;
     *output = to_plan(*moved, has_shape);
     dead_[static_cast<size_t>(s)] = true;
@@ -176,6 +177,12 @@ class Coalescer {
     target.steps.push_back(writer);
     target.first = std::min(target.first, writer);
     target.block = tree_.common_block(target.block, block);
+  }
+
+  // Whether the step can have its output there.
+  static bool may_write(const plan::Step& step, const View& output) {
+    return (!step.has_attention() && !step.has_attention_backward()) ||
+           fits_attention_kernel(output);
   }
 
   bool only_writes(int s, int storage) {

@@ -1,28 +1,14 @@
+#include "codegen/attention_kernels.h"
 #include "codegen/lower/lower.h"
 #include "support/error.h"
 
 namespace spmd::codegen {
 namespace {
 
-// What libraries load at once, in elements of 16 bits.
-constexpr int64_t kVector = 8;
-
-// Libraries take any strides in which heads and groups are one dimension, elements are neighbours
-// and vectors aligned.
-bool is_readable(const View& view) {
-  const size_t rank = view.shape.size();
-  if (view.offset % kVector != 0 || view.strides[rank - 1] != 1) return false;
-  for (size_t d = 0; d + 1 < rank; ++d) {
-    if (view.shape[d] > 1 && (view.strides[d] <= 0 || view.strides[d] % kVector != 0)) return false;
-  }
-  return rank != 5 || view.shape[2] == 1 || view.shape[3] == 1 ||
-         view.strides[2] == view.shape[3] * view.strides[3];
-}
-
 plan::View read(Emitter& emitter, const Op& op, size_t operand) {
   const ValueId value = op.operands[operand];
   const View view = emitter.stored(value);
-  return to_plan(is_readable(view) ? view : emitter.dense(value), true);
+  return to_plan(fits_attention_kernel(view) ? view : emitter.dense(value), true);
 }
 
 plan::View written(Emitter& emitter, const Op& op, size_t result) {

@@ -1,8 +1,5 @@
 // Attention as a step of a Plan: its views are the operands as they lie, and a device that has a
 // kernel for it computes what the evaluator says.
-#include <array>
-#include <cstdlib>
-
 #include "codegen/attention_kernels.h"
 #include "tests/codegen/plan_testing.h"
 
@@ -77,6 +74,25 @@ TEST(AttentionSteps, SlicesAreViews) {
   EXPECT_EQ(step.key().strides(1), 384);
 }
 
+// Gradients go where they are joined; statistics stay as the library has them.
+TEST(AttentionSteps, GradientsAreWrittenInPlace) {
+  const plan::Plan plan = plan_of(module_of(
+      "(%q: tensor<2x16x2x1x64xbf16>, %k: tensor<2x16x2x64xbf16>, %o: tensor<2x16x2x1x64xbf16>, "
+      "%s: tensor<2x2x1x16xf32>) -> tensor<2x16x384xbf16>",
+      R"(
+    %g:3 = "spmd.attention_backward"(%q, %k, %k, %o, %s, %o) <{causal = true, scale = 0.125 : f64}> : (tensor<2x16x2x1x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x1x64xbf16>, tensor<2x2x1x16xf32>, tensor<2x16x2x1x64xbf16>) -> (tensor<2x16x2x1x64xbf16>, tensor<2x16x2x64xbf16>, tensor<2x16x2x64xbf16>)
+    %0 = stablehlo.reshape %g#0 : (tensor<2x16x2x1x64xbf16>) -> tensor<2x16x128xbf16>
+    %1 = stablehlo.reshape %g#1 : (tensor<2x16x2x64xbf16>) -> tensor<2x16x128xbf16>
+    %2 = stablehlo.reshape %g#2 : (tensor<2x16x2x64xbf16>) -> tensor<2x16x128xbf16>
+    %3 = stablehlo.concatenate %0, %1, %2, dim = 2 : (tensor<2x16x128xbf16>, tensor<2x16x128xbf16>, tensor<2x16x128xbf16>) -> tensor<2x16x384xbf16>
+    return %3 : tensor<2x16x384xbf16>)"));
+  ASSERT_EQ(plan.programs(0).body().steps_size(), 1);
+  const plan::AttentionBackward& step = plan.programs(0).body().steps(0).attention_backward();
+  EXPECT_EQ(step.d_key().buffer(), step.d_query().buffer());
+  EXPECT_EQ(step.d_key().offset(), 128);
+  EXPECT_EQ(step.d_value().strides(1), 384);
+}
+
 TEST(AttentionSteps, WhatLibrariesDoNotTake) {
   EXPECT_FALSE(is_supported(layer({2, 16, 3, 1, 64, 16, 64}, "f32", true)));
   EXPECT_FALSE(is_supported(layer({2, 16, 3, 1, 60, 16, 64}, "bf16", true)));
@@ -87,10 +103,8 @@ TEST(AttentionSteps, WhatLibrariesDoNotTake) {
 class AttentionMeaning : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(AttentionMeaning, OnADeviceThatHasAKernel) {
-  const char* device = std::getenv("SPMD_TEST_DEVICE");
-  if (device == nullptr || std::string_view(device) != "cuda") {
-    GTEST_SKIP() << "the CPU has no attention kernel: it runs what attention is expanded to";
-  }
+  const std::string why_not = why_no_attention();
+  if (!why_not.empty()) GTEST_SKIP() << why_not;
   for (const char* dtype : {"bf16", "f16"}) {
     for (const bool causal : {false, true}) {
       SCOPED_TRACE(std::string(dtype) + (causal ? " causal" : ""));

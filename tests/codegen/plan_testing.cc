@@ -40,21 +40,29 @@ plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>*
 
 namespace {
 
-std::unique_ptr<Device> device_of_tests(comm::Communicator& communicator) {
+DevicePlace place_of_tests(comm::Communicator& communicator) {
   const char* name = std::getenv("SPMD_TEST_DEVICE");
   const bool cuda = name != nullptr && std::string_view(name) == "cuda";
-  const DeviceChoice choice = cuda ? DeviceChoice::kCuda : DeviceChoice::kCpu;
-  return make_device(find_device(choice, communicator), communicator);
+  return find_device(cuda ? DeviceChoice::kCuda : DeviceChoice::kCpu, communicator);
 }
 
 }  // namespace
+
+std::string why_no_attention() {
+  DevicePlace place;
+  comm::run_local_ranks(
+      1, {}, [&](comm::Communicator& communicator) { place = place_of_tests(communicator); });
+  if (place.attention) return "";
+  return place.cuda ? place.why_no_attention : "the CPU runs what attention is expanded to";
+}
 
 RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments) {
   RankValues results(arguments.size());
   comm::run_local_ranks(
       static_cast<int>(arguments.size()), {}, [&](comm::Communicator& communicator) {
         const auto rank = static_cast<size_t>(communicator.rank());
-        Executor executor(plan, communicator, device_of_tests(communicator));
+        Executor executor(plan, communicator,
+                          make_device(place_of_tests(communicator), communicator));
         for (size_t i = 0; i < arguments[rank].size(); ++i) {
           const Literal value = arguments[rank][i].expanded();
           executor.set_argument_local(static_cast<int>(i), {value.data(), value.stored_bytes()});

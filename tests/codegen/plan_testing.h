@@ -28,6 +28,9 @@ plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>*
 using RankValues = std::vector<std::vector<Literal>>;
 RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments);
 
+// Why the ranks have no kernel of attention steps; empty when they have.
+std::string why_no_attention();
+
 // Values of `type`: floats and complex numbers in [-2, 2], booleans, small integers.
 Literal random_literal(const TensorType& type, std::mt19937& random);
 // One for each argument of main().

@@ -29,10 +29,10 @@ const std::vector<std::string>& dtype_names() {
 
 int64_t damaged_integer(int64_t value, Random& random) {
   switch (random.below(8)) {
-    case 0:
-      return value + 1;
+    case 0:  // or around the end
+      return static_cast<int64_t>(static_cast<uint64_t>(value) + 1);
     case 1:
-      return value - 1;
+      return static_cast<int64_t>(static_cast<uint64_t>(value) - 1);
     case 2:
       return -1;
     case 3:

@@ -184,6 +184,11 @@ const Sample kMore[] = {
 
 // Generic forms, with the properties in `<{}>` (as now) or after the regions (as before 2024).
 const Sample kGeneric[] = {
+    {"(%q: tensor<2x5x4x3x8xbf16>, %k: tensor<2x6x4x8xbf16>, %v: tensor<2x6x4x7xbf16>) -> tensor<2x5x4x3x8xbf16>", R"(
+    %0:2 = "spmd.attention"(%q, %k, %v) <{causal = true, scale = 0.35355339059327373 : f64}> : (tensor<2x5x4x3x8xbf16>, tensor<2x6x4x8xbf16>, tensor<2x6x4x7xbf16>) -> (tensor<2x5x4x3x7xbf16>, tensor<2x4x3x5xf32>)
+    %1:2 = "spmd.attention"(%q, %k, %v) {scale = 1} : (tensor<2x5x4x3x8xbf16>, tensor<2x6x4x8xbf16>, tensor<2x6x4x7xbf16>) -> (tensor<2x5x4x3x7xbf16>, tensor<2x4x3x5xf32>)
+    %2:3 = "spmd.attention_backward"(%q, %k, %v, %0#0, %0#1, %1#0) <{causal = false, scale = 1.0e-5 : f64}> : (tensor<2x5x4x3x8xbf16>, tensor<2x6x4x8xbf16>, tensor<2x6x4x7xbf16>, tensor<2x5x4x3x7xbf16>, tensor<2x4x3x5xf32>, tensor<2x5x4x3x7xbf16>) -> (tensor<2x5x4x3x8xbf16>, tensor<2x6x4x8xbf16>, tensor<2x6x4x7xbf16>)
+    return %2#0 : tensor<2x5x4x3x8xbf16>)"},
     {"(%a: tensor<4x8xf32>, %i: tensor<3x1xi32>, %u: tensor<3x8xf32>) -> tensor<3x8xf32>", R"(
     %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = true, slice_sizes = array<i64: 1, 8>}> : (tensor<4x8xf32>, tensor<3x1xi32>) -> tensor<3x8xf32>
     %1 = "stablehlo.gather"(%a, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = dense<[1, 8]> : tensor<2xi64>} : (tensor<4x8xf32>, tensor<3x1xi32>) -> tensor<3x8xf32>

@@ -56,5 +56,38 @@ TEST(ExpandAttention, BothPassesShareTheProbabilities) {
   EXPECT_EQ(count_ops(module, OpCode::kDotGeneral), 6);
 }
 
+int ops_left(Module& module, const CompileOptions& options, std::vector<Remark>* remarks) {
+  PassContext context;
+  context.options = options;
+  run_passes(module, {expand_attention_pass()}, context, {.check_changed = true});
+  *remarks = context.remarks;
+  return count_ops(module, OpCode::kAttention) + count_ops(module, OpCode::kAttentionBackward);
+}
+
+TEST(ExpandAttention, OnlyWhatHasNoKernelAndSaysSo) {
+  CompileOptions options;
+  options.kernels = KernelTarget::kCuda;
+  options.attention_kernels = true;
+  std::vector<Remark> remarks;
+  Module narrow = both_passes("bf16", {2, 16, 2, 2, 64, 16, 64}, true);
+  EXPECT_EQ(ops_left(narrow, options, &remarks), 2);
+  EXPECT_TRUE(remarks.empty());
+
+  Module wide = both_passes("f32", {2, 16, 2, 2, 64, 16, 64}, true);
+  EXPECT_EQ(ops_left(wide, options, &remarks), 0);
+  ASSERT_EQ(remarks.size(), 1);
+  EXPECT_EQ(remarks[0].text,
+            "2 attention ops are done by matrix products and a softmax: cuDNN's kernels are for "
+            "16-bit floats and heads of a multiple of 8 numbers, up to 128");
+
+  options.attention_kernels = false;
+  options.why_no_attention_kernels = "libcudnn.so.9: not found";
+  Module without = both_passes("bf16", {2, 16, 2, 2, 64, 16, 64}, true);
+  EXPECT_EQ(ops_left(without, options, &remarks), 0);
+  ASSERT_EQ(remarks.size(), 1);
+  EXPECT_EQ(remarks[0].text,
+            "2 attention ops are done by matrix products and a softmax: libcudnn.so.9: not found");
+}
+
 }  // namespace
 }  // namespace spmd::testing

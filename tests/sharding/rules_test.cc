@@ -181,6 +181,16 @@ TEST(FactorRules, ControlFlowHasNone) {
             "none");
 }
 
+TEST(FactorRules, Attention) {
+  EXPECT_EQ(rule_of("%q: tensor<2x5x4x3x8xf32>, %k: tensor<2x6x4x8xf32>, %v: tensor<2x6x4x7xf32>",
+                    "%0:2 = \"spmd.attention\"(%q, %k, %v) <{causal = true, scale = 0.5 : f64}> : "
+                    "(tensor<2x5x4x3x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x7xf32>) -> "
+                    "(tensor<2x5x4x3x7xf32>, tensor<2x4x3x5xf32>)"),
+            "([i, l, j, k, m], [i, n, j, o], [i, p, j, q])->([i, r, j, k, s], [i, j, k, t]) {i=2, "
+            "j=4, k=3, l=5, m=8, n=6, o=8, p=6, q=7, r=5, s=7, t=5} need_replication={l, m, n, o, "
+            "p, q, r, s, t}");
+}
+
 TEST(FactorRules, LinearAlgebra) {
   EXPECT_EQ(rule_of("%a: tensor<2x4x8xcomplex<f32>>",
                     "%0 = stablehlo.fft %a, type = FFT, length = [4, 8] : "

@@ -43,7 +43,8 @@ std::string load() {
         require_library(fmt::format("libcudnn.so.{}", CUDNN_MAJOR), "cuDNN");
     fe::cudnn_dlhandle = library.handle();
   } catch (const UserError& error) {
-    return error.what();
+    const std::string text = error.what();
+    return text.substr(0, text.find('\n'));
   }
   const size_t version = fe::detail::get_backend_version();
   if (version >= kOldestVersion) return "";
