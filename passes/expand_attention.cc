@@ -146,7 +146,7 @@ void tell(PassContext& context, const Op& first, size_t count) {
                       : options.why_no_attention_kernels));
 }
 
-bool expand_attention(Module& module, PassContext& context) {
+bool expand_those_without_kernel(Module& module, PassContext& context) {
   size_t count = 0;
   for (const auto& fn : module.functions()) {
     const std::vector<OpId> found = to_expand(*fn, context.options.attention_kernels);
@@ -159,8 +159,13 @@ bool expand_attention(Module& module, PassContext& context) {
 
 }  // namespace
 
+bool expand_attention(Module& module) {
+  PassContext context;
+  return expand_those_without_kernel(module, context);
+}
+
 Pass expand_attention_pass() {
-  return {"expand_attention", "attention as dots and a softmax", expand_attention};
+  return {"expand_attention", "attention as dots and a softmax", expand_those_without_kernel};
 }
 
 }  // namespace spmd

@@ -12,4 +12,7 @@ namespace spmd {
 // localize, so that everything before sees what attention means, and before cse.
 Pass expand_attention_pass();
 
+// All of a module, whatever kernels its target has. Returns whether there was any.
+bool expand_attention(Module& module);
+
 }  // namespace spmd

@@ -245,7 +245,9 @@ void Scan::rewrite_reads(BlockId block, ValueId index,
   });
   for (const auto& [stack, read] : reads) {
     const ValueId old = fn_.op(read).results[0];
-    const ValueId value = values.at(stacks_[stack].value);
+    // What the loop does not change is there already.
+    const auto again = values.find(stacks_[stack].value);
+    const ValueId value = again == values.end() ? stacks_[stack].value : again->second;
     fn_.replace_all_uses(old, builder.reshape(value, fn_.type(old).shape));
     fn_.erase_op(read);
   }

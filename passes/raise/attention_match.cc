@@ -23,7 +23,7 @@ class Matcher {
 
  private:
   bool begin();
-  bool assign_axes();
+  void assign_axes();
   void follow(SoftmaxTracer& tracer);
   bool visit(SoftmaxTracer& tracer, OpId id, size_t operand);
   bool product(const Traced& traced, OpId id, size_t operand);
@@ -175,7 +175,7 @@ bool Matcher::all_understood(const SoftmaxTracer& tracer) const {
 
 // Which is the batch and which are heads makes no difference; so that nothing need be transposed,
 // heads come after the positions and batches before.
-bool Matcher::assign_axes() {
+void Matcher::assign_axes() {
   const Axes query = named(match_.query.axes);
   const auto place = [&](Axis axis) { return std::find(query.begin(), query.end(), axis); };
   for (Axis axis : query) {
@@ -189,7 +189,6 @@ bool Matcher::assign_axes() {
       match_.groups = axis;
     }
   }
-  return true;
 }
 
 std::optional<AttentionMatch> Matcher::run() {

@@ -10,6 +10,11 @@ struct Shape {
   int64_t batch, queries, heads, groups, size, keys, width;
 };
 
+void PrintTo(const Shape& n, std::ostream* out) {
+  *out << n.batch << "x" << n.queries << "x" << n.heads << "x" << n.groups << "x" << n.size
+       << " by " << n.keys << "x" << n.width;
+}
+
 std::string tensor(std::initializer_list<int64_t> shape, const std::string& dtype) {
   std::string text = "tensor<";
   for (int64_t size : shape) text += std::to_string(size) + "x";

@@ -15,6 +15,8 @@ struct Layers {
   int forward, backward;
 };
 
+void PrintTo(const Layers& layers, std::ostream* out) { *out << layers.program; }
+
 class RaisedPrograms : public ::testing::TestWithParam<Layers> {};
 
 TEST_P(RaisedPrograms, EveryLayerIsFound) {

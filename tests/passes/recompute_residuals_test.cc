@@ -64,6 +64,36 @@ TEST(RecomputeResiduals, TheSecondLoopComputesItAgain) {
   expect_same_values(before, after);
 }
 
+// A third stack, of what the loop does not change, beside the others.
+TEST(RecomputeResiduals, WhatTheLoopDoesNotChange) {
+  std::string text = scan("%x");
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("%f:4 =", "%f:5 =");
+  replace("%se = %es) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, tensor<3x8x8xf32>",
+          "%se = %es, %sv = %es) : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, "
+          "tensor<3x8x8xf32>, tensor<3x8x8xf32>");
+  replace("stablehlo.return %n, %y, %sx1, %se1 : tensor<i32>, tensor<8xf32>, tensor<3x8xf32>, ",
+          "%vr = stablehlo.reshape %twos : (tensor<8x8xf32>) -> tensor<1x8x8xf32>\n%sv1 = "
+          "stablehlo.dynamic_update_slice %sv, %vr, %i, %zero, %zero : (tensor<3x8x8xf32>, "
+          "tensor<1x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<3x8x8xf32>\n"
+          "stablehlo.return %n, %y, %sx1, %se1, %sv1 : tensor<i32>, tensor<8xf32>, "
+          "tensor<3x8xf32>, tensor<3x8x8xf32>, ");
+  replace("%xs = ", "%twos = stablehlo.constant dense<2.0> : tensor<8x8xf32>\n%xs = ");
+  replace("%t = stablehlo.add %s, %w : tensor<8x8xf32>",
+          "%vs1 = stablehlo.dynamic_slice %f#4, %j, %zero, %zero, sizes = [1, 8, 8] : "
+          "(tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>\n%v = "
+          "stablehlo.reshape %vs1 : (tensor<1x8x8xf32>) -> tensor<8x8xf32>\n%sv2 = stablehlo.add "
+          "%s, %v : tensor<8x8xf32>\n%t = stablehlo.add %sv2, %w : tensor<8x8xf32>");
+  const Module before = program({"tensor<8xf32>"}, text);
+  Module after = before.clone();
+  EXPECT_TRUE(apply(recompute_residuals_pass(), after));
+  apply(dce_pass(), after);
+  EXPECT_EQ(count_ops(after, OpCode::kDynamicUpdateSlice), 1);
+  expect_same_values(before, after);
+}
+
 // Of -x, which is kept, x is not known.
 TEST(RecomputeResiduals, NotFromWhatIsNotKept) {
   Module module = program({"tensor<8xf32>"}, scan("%y"));

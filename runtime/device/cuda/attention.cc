@@ -7,7 +7,6 @@
 #if SPMD_HAVE_CUDNN
 #include <cuda_runtime_api.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -105,11 +104,6 @@ void describe(const Tensor& tensor, const plan::View& view, Uid uid) {
   tensor->set_uid(uid).set_dim(dims).set_stride(strides).set_data_type(type_of(view.dtype()));
 }
 
-bool is_deterministic() {
-  const char* value = std::getenv("SPMD_CUDNN_DETERMINISTIC");
-  return value == nullptr || std::string_view(value) != "0";
-}
-
 }  // namespace
 
 std::string why_no_cudnn() {
@@ -190,7 +184,7 @@ void Cudnn::define(fe::graph::Graph& graph, const plan::AttentionBackward& step)
   attributes.set_name("attention_backward")
       .set_attn_scale(static_cast<float>(step.scale()))
       .set_causal_mask(step.causal())
-      .set_deterministic_algorithm(is_deterministic());
+      .set_deterministic_algorithm(true);
   const auto [d_query, d_key, d_value] =
       graph.sdpa_backward(input(graph, step.query(), kQuery), input(graph, step.key(), kKey),
                           input(graph, step.value(), kValue), input(graph, step.output(), kOutput),
@@ -257,8 +251,7 @@ class AttentionKernel : public Kernel {
 
   void run(const RunContext& context) override {
     for (const auto& [uid, view] : views_) pointers_[uid] = view.data(context);
-    fe::error_object error =
-        graph_->graph.execute(cudnn_->handle(), pointers_, context.workspace);
+    fe::error_object error = graph_->graph.execute(cudnn_->handle(), pointers_, context.workspace);
     if (error.is_bad()) [[unlikely]]
       throw UserError(op_, "cuDNN failed: " + error.get_message(),
                       "see whether nvidia-smi and dmesg report a fault of the GPU");
