@@ -52,8 +52,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (fs::equivalent(first.target, second.target, error)) return true;
   // Not there yet, in folders that may have several names.
-  const fs::path one = fs::weakly_canonical(first.target, error);
-  return !error && one == fs::weakly_canonical(second.target, error);
+  const fs::path one = fs::weakly_canonical(fs::absolute(first.target), error);
+  return !error && one == fs::weakly_canonical(fs::absolute(second.target), error);
 }
 
 void refuse_same(const NamedFile& output, const NamedFile& other, const char* what) {

@@ -35,3 +35,15 @@ expect_error 3 'stablehlo.frobnicate'
 run check "$SPMD_SOURCE_DIR/tests/data/large/gpt2-124m-fsdp4.hlo.pb.gz" --mesh x=4096
 expect_success
 says 'x=4096, 4096 ranks'
+
+# --- meshes of more devices than ranks can be numbered, and of as many as can
+digits=$SPMD_SOURCE_DIR/tests/data/models/digits_mlp/model.mlir
+for mesh in data=2147483648 data=99999999999 data=65536,model=32768; do
+  run check "$digits" --mesh "$mesh"
+  expect_error 2 "--mesh: the mesh $mesh has more than 2147483647 devices" 'choose smaller sizes'
+done
+for mesh in data=2147483647 data=1073741824; do
+  run check "$digits" --mesh "$mesh" --json
+  expect_success
+  ! grep -qE '(bytes|_bytes)": -' stdout || fail "a negative number of bytes on $mesh"
+done

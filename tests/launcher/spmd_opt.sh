@@ -108,6 +108,7 @@ fails_with 3 "$SPMD_OPT" "$folder/no-such-file"
 fails_with 3 "$SPMD_OPT" "$program" -o /dev/null/out
 
 # What is lost is said.
+# shellcheck disable=SC2016
 expect 'spmd-opt: standard output: cannot be written: No space left on device' \
   bash -c '"$SPMD_OPT" "$1" 2>&1 > /dev/full' - "$program"
 status=0
