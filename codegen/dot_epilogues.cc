@@ -15,8 +15,8 @@
 namespace spmd::codegen {
 namespace {
 
-// Steps between a product and its epilogue.
-constexpr int kEpilogueReach = 8;
+// How far apart a product and its epilogue may stand.
+constexpr int kStepsBetween = 8;
 
 bool is_library_float(plan::DType dtype) {
   return dtype == plan::F32 || dtype == plan::BF16 || dtype == plan::F16;
@@ -313,7 +313,7 @@ class EpilogueFuser {
     plan::Step& step = *sequence.mutable_steps(at);
     if (step.dot().has_epilogue()) return false;
     const int buffer = step.dot().out().buffer();
-    const int last = std::min(at + kEpilogueReach, sequence.steps_size() - 1);
+    const int last = std::min(at + kStepsBetween, sequence.steps_size() - 1);
     for (int s = at + 1; s <= last; ++s) {
       plan::Step& map = *sequence.mutable_steps(s);
       if (reads(map, buffer)) {

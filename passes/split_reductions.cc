@@ -9,7 +9,7 @@ namespace spmd {
 namespace {
 
 // Fewer elements are reduced faster by one kernel than by two.
-constexpr int64_t kFewestElements = 1 << 18;
+constexpr int64_t kWorthTwoKernels = 1 << 18;
 // Neighbouring results that one warp has when what is reduced lies across memory.
 constexpr int64_t kWarp = 32;
 // Elements that a part has at least: a turn of a block's threads, or of its lines of warps.
@@ -22,7 +22,7 @@ int64_t parts_wanted(const Dims& shape, const Dims& dims) {
   int64_t elements = 1, reduced = 1;
   for (int64_t size : shape) elements *= size;
   for (int64_t dim : dims) reduced *= shape[static_cast<size_t>(dim)];
-  if (elements < kFewestElements) return 1;
+  if (elements < kWorthTwoKernels) return 1;
   size_t innermost = shape.size() - 1;
   while (innermost > 0 && shape[innermost] == 1) --innermost;
   const bool along =
