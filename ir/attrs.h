@@ -374,17 +374,16 @@ struct TorchIndexSelectAttrs {
   bool operator==(const TorchIndexSelectAttrs&) const = default;
 };
 
-using AttrsVariant =
-    std::variant<NoAttrs, CompareAttrs, ReducePrecisionAttrs, ConstantAttrs, IotaAttrs,
-                 BroadcastInDimAttrs, ConcatenateAttrs, PadAttrs, ReverseAttrs, SliceAttrs,
-                 TransposeAttrs, DotAttrs, ConvolutionAttrs, FftAttrs, CholeskyAttrs,
-                 TriangularSolveAttrs, ReduceAttrs, WindowAttrs, DynamicSliceAttrs, GatherAttrs,
-                 ScatterAttrs, SortAttrs, TopKAttrs, RngBitGeneratorAttrs, CallAttrs,
-                 CustomCallAttrs, AllGatherAttrs, AllReduceAttrs, ReduceScatterAttrs, AllToAllAttrs,
-                 CollectiveBroadcastAttrs, CollectivePermuteAttrs, AxisIndexAttrs,
-                 ManualComputationAttrs, ReshardAttrs, PropagationBarrierAttrs, ShardingGroupAttrs,
-                 BatchNormAttrs, BroadcastAttrs, ImplicitBroadcastAttrs, CheckAttrs, DimensionAttrs,
-                 EinsumAttrs, RaggedDotAttrs, RngAttrs, RunParallelAttrs, TorchIndexSelectAttrs, AttentionAttrs>;
+using AttrsVariant = std::variant<
+    NoAttrs, CompareAttrs, ReducePrecisionAttrs, ConstantAttrs, IotaAttrs, BroadcastInDimAttrs,
+    ConcatenateAttrs, PadAttrs, ReverseAttrs, SliceAttrs, TransposeAttrs, DotAttrs,
+    ConvolutionAttrs, FftAttrs, CholeskyAttrs, TriangularSolveAttrs, ReduceAttrs, WindowAttrs,
+    DynamicSliceAttrs, GatherAttrs, ScatterAttrs, SortAttrs, TopKAttrs, RngBitGeneratorAttrs,
+    CallAttrs, CustomCallAttrs, AllGatherAttrs, AllReduceAttrs, ReduceScatterAttrs, AllToAllAttrs,
+    CollectiveBroadcastAttrs, CollectivePermuteAttrs, AxisIndexAttrs, ManualComputationAttrs,
+    ReshardAttrs, PropagationBarrierAttrs, ShardingGroupAttrs, BatchNormAttrs, BroadcastAttrs,
+    ImplicitBroadcastAttrs, CheckAttrs, DimensionAttrs, EinsumAttrs, RaggedDotAttrs, RngAttrs,
+    RunParallelAttrs, TorchIndexSelectAttrs, AttentionAttrs>;
 
 // The attributes of an op. Special members are compiled once, in attrs.cc: instantiated in every
 // file, they would be a sixth of the build.

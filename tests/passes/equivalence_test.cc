@@ -145,6 +145,19 @@ TEST(RoundingAllowances, GrowWithTheTermsOfASum) {
   }
 }
 
+// Of equal values the queries' gradient is a sum of differences that cancel: zero as a whole, some
+// units of the last place of what they are differences of as an implementation adds it up.
+TEST(RoundingAllowances, WhatCompositesRoundInside) {
+  const double allowed =
+      allowance(program({"tensor<1x4x1x1x3xf32>", "tensor<1x4x1x3xf32>", "tensor<f32>"}, R"(
+    %v = stablehlo.broadcast_in_dim %x2, dims = [] : (tensor<f32>) -> tensor<1x4x1x3xf32>
+    %o:2 = "spmd.attention"(%x0, %x1, %v) <{causal = false, scale = 1.0 : f64}> : (tensor<1x4x1x1x3xf32>, tensor<1x4x1x3xf32>, tensor<1x4x1x3xf32>) -> (tensor<1x4x1x1x3xf32>, tensor<1x1x1x4xf32>)
+    %g:3 = "spmd.attention_backward"(%x0, %x1, %v, %o#0, %o#1, %x0) <{causal = false, scale = 1.0 : f64}> : (tensor<1x4x1x1x3xf32>, tensor<1x4x1x3xf32>, tensor<1x4x1x3xf32>, tensor<1x4x1x1x3xf32>, tensor<1x1x1x4xf32>, tensor<1x4x1x1x3xf32>) -> (tensor<1x4x1x1x3xf32>, tensor<1x4x1x3xf32>, tensor<1x4x1x3xf32>)
+    return %g#0 : tensor<1x4x1x1x3xf32>)"));
+  EXPECT_GT(allowed, 1e-6);
+  EXPECT_LT(allowed, 1e-3);
+}
+
 // exp(88.72284) is just above the largest float32: moved a little, it is finite. Its neighbours are
 // as certain as without it.
 TEST(RoundingAllowances, LeaveUndecidedOnlyWhatMayOverflow) {
