@@ -168,7 +168,7 @@ class FunctionVerifier {
       const TensorType& type = fn_.type(fn_.results()[i]);
       const std::string what = fmt::format("result {}", i);
       if (info.sharding) {
-        check_sharding(*info.sharding, type.rank(), module_.mesh, place() + ": " + what);
+        check_sharding_of_atoms(*info.sharding, type.rank(), module_.mesh, place() + ": " + what);
       }
       check_global_shape(info.global_shape, type, info.sharding, what);
     }
@@ -259,7 +259,7 @@ class FunctionVerifier {
       throw UserError(place(), fmt::format("{} is larger than any memory", to_string(value.type)));
     }
     if (value.sharding) {
-      check_sharding(*value.sharding, value.type.rank(), module_.mesh, place());
+      check_sharding_of_atoms(*value.sharding, value.type.rank(), module_.mesh, place());
     }
   }
 

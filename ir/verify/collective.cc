@@ -12,7 +12,7 @@ void require_device(const OpView& v, int64_t device, int64_t count) {
 
 // Devices exist, and none is in two groups.
 void require_groups(const OpView& v, const CollectiveGroups& groups) {
-  check_axes(groups.axes, v.module.mesh, v.place());
+  check_axes_of_atoms(groups.axes, v.module.mesh, v.place());
   std::vector<int64_t> devices;
   for (const std::vector<int64_t>& group : groups.explicit_groups) {
     v.require(!group.empty(), "a group has no devices");
@@ -112,7 +112,7 @@ void verify_reduce_scatter(const OpView& v) {
 void verify_collective_permute(const OpView& v) {
   const auto& attrs = v.op.as<CollectivePermuteAttrs>();
   const Mesh& mesh = v.module.mesh;
-  check_axes(attrs.axes, mesh, v.place());
+  check_axes_of_atoms(attrs.axes, mesh, v.place());
   const int64_t members = attrs.axes.empty() ? mesh.num_devices() : axes_size(attrs.axes, mesh);
   for (const RankPairs::Run& run : attrs.source_target_pairs.runs()) {
     for (const auto& [source, target] : {run.pair(0), run.last()}) {
@@ -130,7 +130,8 @@ void verify_collective_permute(const OpView& v) {
 
 void verify_placement(const OpView& v) {
   v.require_counts(1, 1);
-  check_sharding(v.op.as<ReshardAttrs>().sharding, v.operand(0).rank(), v.module.mesh, v.place());
+  check_sharding_of_atoms(v.op.as<ReshardAttrs>().sharding, v.operand(0).rank(), v.module.mesh,
+                          v.place());
 }
 
 int64_t manual_shards(const AxisList& axes, const AxisList& manual_atoms, const Mesh& mesh) {
@@ -147,7 +148,7 @@ int64_t manual_shards(const AxisList& axes, const AxisList& manual_atoms, const 
 void verify_manual_type(const OpView& v, const TensorType& outer, const TensorType& inner,
                         const Sharding& sharding, const AxisList& manual_atoms) {
   const Mesh& mesh = v.module.mesh;
-  check_sharding(sharding, outer.rank(), mesh, v.place());
+  check_sharding_of_atoms(sharding, outer.rank(), mesh, v.place());
   TensorType expected = outer;
   for (size_t d = 0; d < expected.shape.size(); ++d) {
     const int64_t shards = manual_shards(sharding.dims[d].axes, manual_atoms, mesh);
@@ -162,7 +163,7 @@ void verify_manual_computation(const OpView& v) {
   const auto& attrs = v.op.as<ManualComputationAttrs>();
   const std::vector<ValueId>& args = v.fn.block(v.op.regions[0]).args;
   const std::vector<ValueId>& returned = v.fn.op(v.fn.terminator(v.op.regions[0])).operands;
-  check_axes(attrs.manual_axes, v.module.mesh, v.place());
+  check_axes_of_atoms(attrs.manual_axes, v.module.mesh, v.place());
   const AxisList manual_atoms = to_atoms(attrs.manual_axes, v.module.mesh);
   v.require(attrs.in_shardings.size() == v.op.operands.size(),
             "has {} shardings of operands, expected {}", attrs.in_shardings.size(),
@@ -204,7 +205,7 @@ void verify_collective(const OpView& v) {
       return verify_placement(v);
     case OpCode::kAxisIndex:
       v.require_counts(0, 1);
-      return check_axes(v.op.as<AxisIndexAttrs>().axes, v.module.mesh, v.place());
+      return check_axes_of_atoms(v.op.as<AxisIndexAttrs>().axes, v.module.mesh, v.place());
     case OpCode::kPartitionId:
       return v.require_counts(0, 1);
     case OpCode::kPropagationBarrier:

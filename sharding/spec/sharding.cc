@@ -137,7 +137,6 @@ void check_factors(const AxisList& axes, const Mesh& mesh, const std::string& pl
     if (axis.size < 2 || !is_factor(axis.pre, axis.size, full))
       throw UserError(place, fmt::format("{} is not a factor of an axis of size {}",
                                          to_string(axis, mesh), full));
-    if (!is_of_atoms(axis, mesh)) refuse_order(axis, mesh, place);
   }
 }
 
@@ -149,6 +148,20 @@ const AxisRef* repeated(const AxisList& axes, const Mesh& mesh) {
     }
   }
   return nullptr;
+}
+
+void check_parts(const AxisList& axes, const Mesh& mesh, const std::string& place) {
+  for (const AxisRef& axis : axes)
+    if (!axis.is_full() && !is_of_atoms(axis, mesh)) refuse_order(axis, mesh, place);
+}
+
+AxisList axes_in(const Sharding& sharding) {
+  AxisList all;
+  for (const DimSharding& dim : sharding.dims)
+    all.insert(all.end(), dim.axes.begin(), dim.axes.end());
+  for (const AxisList* axes : {&sharding.replicated, &sharding.unreduced, &sharding.manual})
+    all.insert(all.end(), axes->begin(), axes->end());
+  return all;
 }
 
 }  // namespace
@@ -166,18 +179,23 @@ void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,
     throw UserError(place, fmt::format("the sharding {} has {} dimensions, the tensor {}",
                                        sharding.to_string(mesh), sharding.rank(), rank));
   }
-  AxisList all;
-  for (const DimSharding& dim : sharding.dims) {
-    all.insert(all.end(), dim.axes.begin(), dim.axes.end());
-  }
-  for (const AxisList* axes : {&sharding.replicated, &sharding.unreduced, &sharding.manual}) {
-    all.insert(all.end(), axes->begin(), axes->end());
-  }
+  const AxisList all = axes_in(sharding);
   check_factors(all, mesh, place);
   if (const AxisRef* axis = repeated(all, mesh)) {
     throw UserError(place, fmt::format("axis {} is used twice in {}", to_string(*axis, mesh),
                                        sharding.to_string(mesh)));
   }
+}
+
+void check_axes_of_atoms(const AxisList& axes, const Mesh& mesh, const std::string& place) {
+  check_axes(axes, mesh, place);
+  check_parts(axes, mesh, place);
+}
+
+void check_sharding_of_atoms(const Sharding& sharding, int64_t rank, const Mesh& mesh,
+                             const std::string& place) {
+  check_sharding(sharding, rank, mesh, place);
+  check_parts(axes_in(sharding), mesh, place);
 }
 
 }  // namespace spmd

@@ -53,11 +53,15 @@ int64_t num_shards(const Sharding& sharding, const Mesh& mesh);
 // openness, priorities and explicit replication do not count.
 bool same_placement(const Sharding& a, const Sharding& b);
 
-// Throws UserError(place, ...) when an axis is no factor of the mesh's or not made of its atoms (a
-// part that takes 3 of 6 before 2 is refused, with the mesh that says the same), or two overlap.
+// Throws UserError(place, ...) when an axis is no factor of the mesh's, or two overlap.
 void check_axes(const AxisList& axes, const Mesh& mesh, const std::string& place);
 // Throws UserError(place, ...) when the sharding is not legal on `mesh` for a tensor of `rank`.
 void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,
                     const std::string& place);
+// The same of a module's, whose parts of axes are made of atoms: one that takes 3 of 6 before 2 is
+// refused, with the mesh that can say it.
+void check_axes_of_atoms(const AxisList& axes, const Mesh& mesh, const std::string& place);
+void check_sharding_of_atoms(const Sharding& sharding, int64_t rank, const Mesh& mesh,
+                             const std::string& place);
 
 }  // namespace spmd
