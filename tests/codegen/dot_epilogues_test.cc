@@ -8,7 +8,7 @@ namespace spmd::testing {
 namespace {
 
 // The epilogues of a program's products; checks that its plan means the same.
-std::vector<plan::DotEpilogue> check(const Module& module, double tolerance = 2e-6) {
+std::vector<plan::DotEpilogue> check_epilogues(const Module& module, double tolerance = 2e-6) {
   const plan::Plan plan = gpu_plan_of(module);
   std::mt19937 random(5);
   const std::vector<Literal> arguments = random_arguments(module, random);
@@ -44,8 +44,8 @@ constexpr const char* kBias =
 constexpr const char* kZero = "    %z = stablehlo.constant dense<0.0> : tensor<6x16xf32>\n";
 
 TEST(DotEpilogues, BiasAndReLU) {
-  const auto epilogues = check(program(std::string(kBias) + kZero +
-                                       "    %r = stablehlo.maximum %s, %z : tensor<6x16xf32>\n"));
+  const auto epilogues = check_epilogues(program(
+      std::string(kBias) + kZero + "    %r = stablehlo.maximum %s, %z : tensor<6x16xf32>\n"));
   ASSERT_EQ(epilogues.size(), 1U);
   EXPECT_GT(epilogues[0].bias(), 0);
   EXPECT_EQ(epilogues[0].residual(), 0);
@@ -54,13 +54,13 @@ TEST(DotEpilogues, BiasAndReLU) {
 }
 
 TEST(DotEpilogues, ScaleBiasAndResidual) {
-  const auto epilogues =
-      check(program("    %f = stablehlo.constant dense<0.25> : tensor<6x16xf32>\n"
-                    "    %q = stablehlo.multiply %p, %f : tensor<6x16xf32>\n"
-                    "    %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> "
-                    "tensor<6x16xf32>\n"
-                    "    %s = stablehlo.add %q, %c : tensor<6x16xf32>\n"
-                    "    %r = stablehlo.add %y, %s : tensor<6x16xf32>\n"));
+  const auto epilogues = check_epilogues(
+      program("    %f = stablehlo.constant dense<0.25> : tensor<6x16xf32>\n"
+              "    %q = stablehlo.multiply %p, %f : tensor<6x16xf32>\n"
+              "    %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xf32>) -> "
+              "tensor<6x16xf32>\n"
+              "    %s = stablehlo.add %q, %c : tensor<6x16xf32>\n"
+              "    %r = stablehlo.add %y, %s : tensor<6x16xf32>\n"));
   ASSERT_EQ(epilogues.size(), 1U);
   EXPECT_EQ(epilogues[0].scale(), 0.25);
   EXPECT_GT(epilogues[0].bias(), 0);
@@ -70,37 +70,37 @@ TEST(DotEpilogues, ScaleBiasAndResidual) {
 
 // Bfloat16 is rounded once instead of after each operation: half a unit in the last place of each.
 TEST(DotEpilogues, SixteenBits) {
-  const auto epilogues =
-      check(program("    %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xbf16>) -> "
-                    "tensor<6x16xbf16>\n"
-                    "    %r = stablehlo.add %p, %c : tensor<6x16xbf16>\n",
-                    "bf16", "tensor<6x16xbf16>"),
-            0.01);
+  const auto epilogues = check_epilogues(
+      program("    %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<16xbf16>) -> "
+              "tensor<6x16xbf16>\n"
+              "    %r = stablehlo.add %p, %c : tensor<6x16xbf16>\n",
+              "bf16", "tensor<6x16xbf16>"),
+      0.01);
   EXPECT_EQ(epilogues.size(), 1U);
 }
 
 // The rows of a result of three dimensions.
 TEST(DotEpilogues, AcrossReshapes) {
-  const auto epilogues =
-      check(program("    %v = stablehlo.reshape %p : (tensor<6x16xf32>) -> tensor<2x3x16xf32>\n"
-                    "    %c = stablehlo.broadcast_in_dim %b, dims = [2] : (tensor<16xf32>) -> "
-                    "tensor<2x3x16xf32>\n"
-                    "    %r = stablehlo.add %v, %c : tensor<2x3x16xf32>\n",
-                    "f32", "tensor<2x3x16xf32>"));
+  const auto epilogues = check_epilogues(
+      program("    %v = stablehlo.reshape %p : (tensor<6x16xf32>) -> tensor<2x3x16xf32>\n"
+              "    %c = stablehlo.broadcast_in_dim %b, dims = [2] : (tensor<16xf32>) -> "
+              "tensor<2x3x16xf32>\n"
+              "    %r = stablehlo.add %v, %c : tensor<2x3x16xf32>\n",
+              "f32", "tensor<2x3x16xf32>"));
   EXPECT_EQ(epilogues.size(), 1U);
 }
 
 // What becomes the bias is computed between the product and its epilogue, and moves out of the way.
 TEST(DotEpilogues, PastWhatLiesBetween) {
-  const auto epilogues =
-      check(program("    %e = stablehlo.exponential %b : tensor<16xf32>\n"
-                    "    %c = stablehlo.broadcast_in_dim %e, dims = [1] : (tensor<16xf32>) -> "
-                    "tensor<6x16xf32>\n"
-                    "    %n = stablehlo.constant dense<2.0> : tensor<16xf32>\n"
-                    "    %m = stablehlo.add %p, %c : tensor<6x16xf32>\n"
-                    "    %k = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : "
-                    "(tensor<6x24xf32>, tensor<24x16xf32>) -> tensor<6x16xf32>\n"
-                    "    %r = stablehlo.add %m, %k : tensor<6x16xf32>\n"));
+  const auto epilogues = check_epilogues(
+      program("    %e = stablehlo.exponential %b : tensor<16xf32>\n"
+              "    %c = stablehlo.broadcast_in_dim %e, dims = [1] : (tensor<16xf32>) -> "
+              "tensor<6x16xf32>\n"
+              "    %n = stablehlo.constant dense<2.0> : tensor<16xf32>\n"
+              "    %m = stablehlo.add %p, %c : tensor<6x16xf32>\n"
+              "    %k = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : "
+              "(tensor<6x24xf32>, tensor<24x16xf32>) -> tensor<6x16xf32>\n"
+              "    %r = stablehlo.add %m, %k : tensor<6x16xf32>\n"));
   EXPECT_GE(epilogues.size(), 1U);
 }
 
@@ -124,12 +124,12 @@ TEST(DotEpilogues, OtherArithmeticStaysApart) {
         std::string("    %r = stablehlo.multiply %p, %y : tensor<6x16xf32>\n"),
         rows + "    %t = stablehlo.tanh %p : tensor<6x16xf32>\n"
                "    %r = stablehlo.add %t, %c : tensor<6x16xf32>\n"})
-    EXPECT_EQ(check(program(body)).size(), 0U) << body;
+    EXPECT_EQ(check_epilogues(program(body)).size(), 0U) << body;
 }
 
 // A result that others read as well stays in memory.
 TEST(DotEpilogues, NotOfAResultThatIsNeeded) {
-  const auto epilogues = check(module_of(
+  const auto epilogues = check_epilogues(module_of(
       "(%x: tensor<6x24xf32>, %w: tensor<24x16xf32>, %b: tensor<16xf32>) -> (tensor<6x16xf32>, "
       "tensor<6x16xf32>)",
       "    %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<6x24xf32>, "

@@ -184,7 +184,9 @@ const Sample kMore[] = {
 
 // Generic forms, with the properties in `<{}>` (as now) or after the regions (as before 2024).
 const Sample kGeneric[] = {
-    {"(%q: tensor<2x5x4x3x8xbf16>, %k: tensor<2x6x4x8xbf16>, %v: tensor<2x6x4x7xbf16>) -> tensor<2x5x4x3x8xbf16>", R"(
+    {"(%q: tensor<2x5x4x3x8xbf16>, %k: tensor<2x6x4x8xbf16>, %v: tensor<2x6x4x7xbf16>) -> "
+     "tensor<2x5x4x3x8xbf16>",
+     R"(
     %0:2 = "spmd.attention"(%q, %k, %v) <{causal = true, scale = 0.35355339059327373 : f64}> : (tensor<2x5x4x3x8xbf16>, tensor<2x6x4x8xbf16>, tensor<2x6x4x7xbf16>) -> (tensor<2x5x4x3x7xbf16>, tensor<2x4x3x5xf32>)
     %1:2 = "spmd.attention"(%q, %k, %v) {scale = 1} : (tensor<2x5x4x3x8xbf16>, tensor<2x6x4x8xbf16>, tensor<2x6x4x7xbf16>) -> (tensor<2x5x4x3x7xbf16>, tensor<2x4x3x5xf32>)
     %2:3 = "spmd.attention_backward"(%q, %k, %v, %0#0, %0#1, %1#0) <{causal = false, scale = 1.0e-5 : f64}> : (tensor<2x5x4x3x8xbf16>, tensor<2x6x4x8xbf16>, tensor<2x6x4x7xbf16>, tensor<2x5x4x3x7xbf16>, tensor<2x4x3x5xf32>, tensor<2x5x4x3x7xbf16>) -> (tensor<2x5x4x3x8xbf16>, tensor<2x6x4x8xbf16>, tensor<2x6x4x7xbf16>)
