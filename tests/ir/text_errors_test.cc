@@ -14,6 +14,19 @@ std::string error_at(const std::string& line) {
                   "\n return %a : tensor<4xf32>\n}\n");
 }
 
+// Their product would overflow.
+TEST(TextErrors, CountsOfDevicesHaveABound) {
+  for (const std::string name : {"mhlo.num_replicas", "mhlo.num_partitions"}) {
+    const std::string message = error_in(
+        "module @m attributes {" + name +
+        " = 9223372036854775807 : i64} {\n func.func @main(%a: tensor<4xf32> {mhlo.sharding = "
+        "\"{devices=[2]<=[2]}\"}) -> tensor<4xf32> {\n return %a : tensor<4xf32> } }");
+    EXPECT_EQ(message, "test.mlir: " + name +
+                           " is 9223372036854775807\n  expected a number of devices, at most "
+                           "1048576");
+  }
+}
+
 TEST(TextErrors, NameThePlace) {
   EXPECT_EQ(error_at("%0 = stablehlo.add %a %a : tensor<4xf32>"),
             "test.mlir:3:23: found '%a', expected ':'");
