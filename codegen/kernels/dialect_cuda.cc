@@ -3,7 +3,9 @@
 #include <set>
 
 #include "codegen/kernels/emit.h"
+#include "codegen/kernels/keep.h"
 #include "codegen/kernels/kernel_printer.h"
+#include "codegen/kernels/pair_text.h"
 #include "codegen/kernels/prelude.h"
 #include "codegen/kernels/scalar_text.h"
 
@@ -22,6 +24,9 @@ constexpr int64_t kRowsOfWarps = 4;
 constexpr int64_t kMostStrip = 4;
 // Values of a row that a thread keeps in registers.
 constexpr int64_t kMostKept = 32;
+// Of its registers, the bytes for what later stages go on from, in so many turns; in blocks of more
+// than kFlatThreads it has 64 registers in all.
+constexpr int64_t kMostKeptBytes = 256, kMostKeptByMany = 64, kMostTurns = 8;
 
 struct Launch {
   int64_t blocks = 1;
@@ -34,12 +39,17 @@ class CudaPrinter final : public KernelPrinter {
     has_half_functions_ = true;
     choose_launch();
     find_element_nodes();
+    has_pairs_ = width_ % 2 == 0 && any_vector_of_16_bits();
+    is_pair_.assign(kernel_.nodes.size(), false);
+    if (kernel_.mapping == Mapping::kRows) keep_for_later();
   }
 
   plan::Kernel print(const std::string& name) {
     open("extern \"C\" __global__ void __launch_bounds__({}) {}(const Args<{}> args)",
          launch_.threads, name, kernel_.num_arguments);
-    body("args.p");
+    // Kernels with columns write to no buffer that they read: lower(). So loads need not wait for
+    // stores of the turn before.
+    body("args.p", kernel_.mapping == Mapping::kFlat ? "" : "__restrict__ ");
     close();
     plan::Kernel result;
     result.set_name(name);
@@ -145,6 +155,24 @@ class CudaPrinter final : public KernelPrinter {
     launch_.blocks = std::clamp<int64_t>(launch_.blocks, 1, kMostBlocks);
   }
 
+  // Of a row's values, in a thread's registers.
+  int64_t kept_bytes(int n) const {
+    const int64_t each = is_paired(node(n).dtype) ? 2 : node(n).dtype == plan::F64 ? 8 : 4;
+    return turns() * width_ * each;
+  }
+
+  void keep_for_later() {
+    int64_t bytes = 0;
+    for (size_t n = 0; n < kernel_.nodes.size(); ++n)
+      if (kernel_.nodes[n].kept) bytes += kept_bytes(static_cast<int>(n));
+    const std::vector<int> kept = kept_for_later(kernel_, element_nodes());
+    for (int n : kept) bytes += kept_bytes(n);
+    const int64_t most = launch_.threads > kFlatThreads ? kMostKeptByMany : kMostKeptBytes;
+    if (bytes > most || turns() > kMostTurns) return;
+    for (int n : kept) kernel_.nodes[at(n)].kept = true;
+    find_element_nodes();
+  }
+
   // ---- indices
 
   // Type of numbers up to `count` plus a grid's stride.
@@ -176,8 +204,22 @@ class CudaPrinter final : public KernelPrinter {
 
   // ---- vectors
 
+  bool is_paired(plan::DType dtype) const { return has_pairs_ && has_pairs(dtype); }
+
+  bool any_vector_of_16_bits() const {
+    return std::any_of(kernel_.accesses.begin(), kernel_.accesses.end(), [&](const Access& access) {
+      return has_pairs(access.dtype) && is_vector(access);
+    });
+  }
+
   std::string vector_type(const Access& access) const {
+    if (is_paired(access.dtype)) return fmt::format("Vec<uint32_t, {}>", width_ / 2);
     return fmt::format("Vec<{}, {}>", stored_type(access.dtype), width_);
+  }
+  // Element `e` of the vector of an access that the loop over its elements is at; pairs are one.
+  std::string vector_element(int a, int e = 0) const {
+    if (is_paired(access(a).dtype)) return fmt::format("w{}.v[j / 2]", a);
+    return e == 0 ? fmt::format("w{}.v[j]", a) : fmt::format("w{}.v[j + {}]", a, e);
   }
 
   std::vector<int> accesses_of(const std::vector<int>& nodes) const {
@@ -193,14 +235,14 @@ class CudaPrinter final : public KernelPrinter {
       set_element(a, "");
       line("const {0} w{1} = *reinterpret_cast<const {0}*>(&{2});", vector_type(access(a)), a,
            element(a));
-      set_element(a, fmt::format("w{}.v[j]", a));
+      set_element(a, vector_element(a));
     }
   }
   void begin_stores(const std::vector<Store>& stores) {
     for (const Store& store : stores) {
       if (!is_vector(access(store.access))) continue;
       line("{} w{};", vector_type(access(store.access)), store.access);
-      set_element(store.access, fmt::format("w{}.v[j]", store.access));
+      set_element(store.access, vector_element(store.access));
     }
   }
   void end_stores(const std::vector<Store>& stores) {
@@ -215,8 +257,97 @@ class CudaPrinter final : public KernelPrinter {
   void open_vector(const std::string& variable) {
     line("const int64_t first = {};", variable);
     line("#pragma unroll");
-    open("for (int j = 0; j < {}; ++j)", width_);
+    open("for (int j = 0; j < {}; {})", width_, has_pairs_ ? "j += 2" : "++j");
     line("const int64_t {} = first + j;", variable);
+  }
+
+  // ---- the one element, or the pair of neighbours, that the loop over a vector's is at
+
+  int elements_at_once() const { return has_pairs_ ? 2 : 1; }
+
+  // The text of element `e`, a term.
+  std::string element_value(int n, int e) const {
+    if (!is_pair_[at(n)]) return value(n);
+    if (is_paired(node(n).dtype)) return element_of_pair(node(n).dtype, value(n), e);
+    return fmt::format("{}_{}", value(n), e);
+  }
+  // Of 16 bits: both.
+  std::string pair_value(int n) const {
+    if (is_pair_[at(n)]) return value(n);
+    if (node(n).kind == Node::Kind::kConstant) return pair_literal(node(n).constant);
+    return pair_of(node(n).dtype, value(n), value(n));
+  }
+
+  // Strides to the neighbour along the vectors.
+  int64_t neighbour(const Strides& strides) const {
+    const Dims& dims = kernel_.mapping == Mapping::kRows ? strides.columns : strides.rows;
+    return dims.empty() ? 0 : dims.back();
+  }
+  std::string element_index(const Strides& strides, int e) const {
+    const int64_t offset = e * neighbour(strides);
+    return offset == 0 ? index(strides) : fmt::format("{} + ({})", index(strides), offset);
+  }
+  std::string element_in_memory(int a, int e) const {
+    if (is_vector(access(a))) return vector_element(a, e);
+    return fmt::format("p{}[{}]", a, element_index(access(a).strides, e));
+  }
+
+  // What element `e` is; a result of an operation before it is rounded to 16 bits.
+  std::string element_definition(int n, int e) const {
+    const Node& node = this->node(n);
+    switch (node.kind) {
+      case Node::Kind::kLoad:
+        return loaded(node.dtype, element_in_memory(node.access, e));
+      case Node::Kind::kIota:
+        return from_index(node.dtype, fmt::format("int64_t({})", element_index(node.strides, e)));
+      case Node::Kind::kScalar:
+        return scalar_definition(
+            n, [&](int arg) { return element_value(arg, e); }, has_pairs_);
+      default:
+        return value(n);
+    }
+  }
+  std::string pair_definition(int n) const {
+    const Node& node = this->node(n);
+    if (node.kind == Node::Kind::kLoad && is_vector(access(node.access)))
+      return vector_element(node.access);
+    std::string text;
+    const auto is_same = [&](int arg) { return this->node(arg).dtype == node.dtype; };
+    if (node.kind == Node::Kind::kScalar &&
+        std::all_of(node.args.begin(), node.args.end(), is_same)) {
+      std::vector<std::string> pairs;
+      for (int arg : node.args) pairs.push_back(pair_value(arg));
+      text = pair_expression(node.op == plan::CONVERT ? plan::NOP : node.op, node.dtype, pairs);
+    }
+    if (!text.empty()) return text;
+    return pair_of(node.dtype, element_definition(n, 0), element_definition(n, 1));
+  }
+
+  void define_element(int n) {
+    if (!has_pairs_) return define(n);
+    if (node(n).kind == Node::Kind::kConstant) return;
+    const std::string name = fmt::format("v{}", n);
+    if (is_paired(node(n).dtype)) {
+      line("const uint32_t {} = {};", name, pair_definition(n));
+    } else {
+      for (int e = 0; e < 2; ++e)
+        line("const {} {}_{} = {};", register_type(node(n).dtype), name, e,
+             element_definition(n, e));
+    }
+    set_name(n, name);
+    is_pair_[at(n)] = true;
+  }
+
+  void store_element(const Store& store) {
+    if (!has_pairs_) return KernelPrinter::store(store);
+    const Access& to = access(store.access);
+    if (is_paired(to.dtype) && is_vector(to)) {
+      line("{} = {};", vector_element(store.access), pair_value(store.node));
+      return;
+    }
+    for (int e = 0; e < 2; ++e)
+      line("{} = {};", element_in_memory(store.access, e),
+           to_store(to.dtype, element_value(store.node, e)));
   }
 
   // ---- elements without reductions
@@ -235,8 +366,9 @@ class CudaPrinter final : public KernelPrinter {
       begin_stores(kernel_.stores);
       open_vector(row(rank - 1));
     }
-    define_at_depth(rank);
-    for (const Store& store : kernel_.stores) KernelPrinter::store(store);
+    for (int n : row_nodes(0))
+      if (row_depth(n) == rank) define_element(n);
+    for (const Store& store : kernel_.stores) store_element(store);
     if (width_ > 1) {
       close();
       end_stores(kernel_.stores);
@@ -263,9 +395,14 @@ class CudaPrinter final : public KernelPrinter {
         type, rows_per_block_, row_threads_, count);
     split("e", kernel_.rows, 'r', 1);
     for (size_t d = 1; d <= kernel_.rows.size(); ++d) define_at_depth(d);
-    for (size_t n = 0; n < kernel_.nodes.size(); ++n)
-      if (kernel_.nodes[n].kept)
-        line("{} kept{}[{}];", register_type(kernel_.nodes[n].dtype), n, turns() * width_);
+    for (size_t n = 0; n < kernel_.nodes.size(); ++n) {
+      const Node& node = kernel_.nodes[n];
+      if (!node.kept) continue;
+      if (is_paired(node.dtype))
+        line("uint32_t kept{}[{}];", n, turns() * width_ / 2);
+      else
+        line("{} kept{}[{}];", register_type(node.dtype), n, turns() * width_);
+    }
     for (int s = 0; s < kernel_.num_stages; ++s) {
       if (s > 0)
         for (int n : row_nodes(s)) define(n);
@@ -295,7 +432,8 @@ class CudaPrinter final : public KernelPrinter {
       line("#pragma unroll");
     open("for (int turn = 0; turn < {}; ++turn)", turns());
     line("const {0} f = turn * {0}({1}) + t;", index_type(vectors + row_threads_), row_threads_);
-    if (vectors % row_threads_ != 0) line("if (f >= {}) break;", vectors);
+    if (vectors % row_threads_ != 0)
+      line("if (turn == {} && f >= {}) break;", turns() - 1, vectors);
     split("f", kernel_.columns, 'c', width_);
     if (width_ > 1) {
       std::vector<int> fresh;
@@ -315,18 +453,35 @@ class CudaPrinter final : public KernelPrinter {
     close();
   }
 
-  std::string kept_element(int n) const { return fmt::format("kept{}[turn * {} + j]", n, width_); }
+  std::string kept_element(int n, int e = 0) const {
+    if (is_paired(node(n).dtype)) return fmt::format("kept{}[(turn * {} + j) / 2]", n, width_);
+    return fmt::format("kept{}[turn * {} + j + {}]", n, width_, e);
+  }
+  void keep(int n) {
+    if (!has_pairs_ || is_paired(node(n).dtype)) {
+      line("{} = {};", kept_element(n), value(n));
+      return;
+    }
+    for (int e = 0; e < 2; ++e) line("{} = {};", kept_element(n, e), element_value(n, e));
+  }
+  void name_kept(int n) {
+    if (!has_pairs_ || is_paired(node(n).dtype)) return set_name(n, kept_element(n));
+    const std::string name = fmt::format("v{}", n);
+    for (int e = 0; e < 2; ++e)
+      line("const {} {}_{} = {};", register_type(node(n).dtype), name, e, kept_element(n, e));
+    set_name(n, name);
+  }
 
   void element_body(int s, const std::vector<int>& reductions) {
     for (int n : element_nodes(s)) {
       if (is_kept_from_before(n, s)) {
-        set_name(n, kept_element(n));
+        name_kept(n);
         continue;
       }
-      define(n);
-      if (node(n).kept) line("{} = {};", kept_element(n), value(n));
+      define_element(n);
+      if (node(n).kept) keep(n);
     }
-    for (const Store& store : element_stores(s)) KernelPrinter::store(store);
+    for (const Store& store : element_stores(s)) store_element(store);
     accumulate(reductions);
   }
 
@@ -485,16 +640,16 @@ class CudaPrinter final : public KernelPrinter {
       for (size_t i = 0; i < num_results(r); ++i)
         line("{} {}[{}];", accumulator_type(r, i), accumulator(r, i), strip_);
     index_accumulators("[j]");
-    each_of_strip(last, [&] { begin_accumulators(reductions); });
+    each_of_strip(last, false, [&] { begin_accumulators(reductions); });
     line("#pragma unroll 4");
     open("for ({0} f = y; f < {1}; f += {2})", index_type(kernel_.num_columns() + lines_),
          kernel_.num_columns(), lines_);
     split("f", kernel_.columns, 'c', 1);
     load_vectors(element_nodes(0));
     begin_stores(element_stores(0));
-    each_of_strip(last, [&] {
-      for (int n : element_nodes(0)) define(n);
-      for (const Store& store : element_stores(0)) KernelPrinter::store(store);
+    each_of_strip(last, has_pairs_, [&] {
+      for (int n : element_nodes(0)) define_element(n);
+      for (const Store& store : element_stores(0)) store_element(store);
       accumulate(reductions);
     });
     if (!element_stores(0).empty()) {
@@ -505,7 +660,7 @@ class CudaPrinter final : public KernelPrinter {
     close();
     if (lines_ > 1)
       for (int r : reductions) combine_strips(r);
-    each_of_strip(last, [&] {
+    each_of_strip(last, false, [&] {
       for (int r : reductions) finish(r);
       for (int n : row_nodes(1)) define(n);
       store_rows(1, "y == 0 && in_tile");
@@ -546,20 +701,24 @@ class CudaPrinter final : public KernelPrinter {
   }
 
   template <typename Body>
-  void each_of_strip(const std::string& last, const Body& body) {
+  void each_of_strip(const std::string& last, bool pairs, const Body& body) {
     line("#pragma unroll");
-    open("for (int j = 0; j < {}; ++j)", strip_);
+    open("for (int j = 0; j < {}; {})", strip_, pairs ? "j += 2" : "++j");
     line("const int64_t strip_{0} = {0}, {0} = strip_{0} + j;", last);
     body();
     close();
   }
 
   void accumulate(const std::vector<int>& reductions) {
-    for (int r : reductions) {
-      std::vector<std::string> elements;
-      for (int n : kernel_.reductions[at(r)].elements) elements.push_back(value(n));
-      assign(r, combine(r, accumulators(r), elements));
+    for (int e = 0; e < elements_at_once(); ++e) {
+      if (strip_ > 1) index_accumulators(fmt::format("[j + {}]", e));
+      for (int r : reductions) {
+        std::vector<std::string> elements;
+        for (int n : kernel_.reductions[at(r)].elements) elements.push_back(element_value(n, e));
+        assign(r, combine(r, accumulators(r), elements));
+      }
     }
+    if (strip_ > 1) index_accumulators("[j]");
   }
 
   void tile_columns(int s, const std::vector<int>& reductions) {
@@ -585,6 +744,9 @@ class CudaPrinter final : public KernelPrinter {
   int64_t tiles_ = 1;           // of the innermost row dimension
   int64_t lines_ = 1;           // warps of a tile
   int64_t strip_ = 1;           // rows of a thread in a tile; then also `width_`
+  // Loops over a vector's elements have two at once, of which floats of 16 bits are pairs.
+  bool has_pairs_ = false;
+  std::vector<bool> is_pair_;  // by node: it has names for both
 };
 
 class CudaDialect : public Dialect {

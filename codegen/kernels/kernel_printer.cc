@@ -43,12 +43,13 @@ void KernelPrinter::find_live() {
 
 // ---- indices
 
-void KernelPrinter::body(std::string_view arguments) {
+void KernelPrinter::body(std::string_view arguments, std::string_view read_qualifier) {
   for (size_t a = 0; a < kernel_.accesses.size(); ++a) {
     const Access& access = kernel_.accesses[a];
     const std::string type =
         fmt::format("{}{}", access.writes ? "" : "const ", stored_type(access.dtype));
-    line("{0}* const p{1} = static_cast<{0}*>({2}[{3}]);", type, a, arguments, access.argument);
+    line("{0}* {1}const p{2} = static_cast<{0}*>({3}[{4}]);", type,
+         access.writes ? "" : read_qualifier, a, arguments, access.argument);
   }
   switch (kernel_.mapping) {
     case Mapping::kFlat:
@@ -116,22 +117,28 @@ std::string KernelPrinter::definition(int n) const {
       return loaded(node.dtype, element(node.access));
     case Node::Kind::kIota:
       return from_index(node.dtype, fmt::format("int64_t({})", index(node.strides)));
-    case Node::Kind::kScalar: {
-      std::vector<std::string> args;
-      std::vector<plan::DType> types;
-      for (int arg : node.args) {
-        args.push_back(value(arg));
-        types.push_back(this->node(arg).dtype);
-      }
-      return expression({node.op, node.dtype, node.comparison, node.immediate, has_half_functions_},
-                        args, types);
-    }
+    case Node::Kind::kScalar:
+      return scalar_definition(n, [&](int arg) { return value(arg); });
     case Node::Kind::kResult:
       return accumulator(node.reduction, static_cast<size_t>(node.result));
     case Node::Kind::kConstant:
       break;
   }
   return value(n);
+}
+
+std::string KernelPrinter::scalar_definition(int n, const std::function<std::string(int)>& value_of,
+                                             bool leaves_rounding) const {
+  const Node& node = this->node(n);
+  std::vector<std::string> args;
+  std::vector<plan::DType> types;
+  for (int arg : node.args) {
+    args.push_back(value_of(arg));
+    types.push_back(this->node(arg).dtype);
+  }
+  return expression(
+      {node.op, node.dtype, node.comparison, node.immediate, has_half_functions_, leaves_rounding},
+      args, types);
 }
 
 void KernelPrinter::define(int n) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ class KernelPrinter {
   ~KernelPrinter() = default;
 
   // The addresses of the accesses, out of the array that `arguments` names, and the loops.
-  void body(std::string_view arguments);
+  // `read_qualifier`: of pointers that are read, "__restrict__ ".
+  void body(std::string_view arguments, std::string_view read_qualifier = "");
   // The loops of each mapping.
   virtual void flat() = 0;
   virtual void rows() = 0;
@@ -75,6 +77,9 @@ class KernelPrinter {
   // "const float v7 = ...;". What it is made of has names.
   void define(int n);
   std::string definition(int n) const;
+  // A kScalar's expression, of its arguments' texts; see Operation::leaves_rounding.
+  std::string scalar_definition(int n, const std::function<std::string(int)>& value_of,
+                                bool leaves_rounding = false) const;
   // An access's element in memory, or what set_element() says it is.
   std::string element(int a) const {
     if (!elements_of_[at(a)].empty()) return elements_of_[at(a)];
@@ -86,6 +91,7 @@ class KernelPrinter {
   bool is_live(int n) const { return live_[at(n)]; }
   // Per element, in stage `s`: what its reductions and stores need, in order.
   const std::vector<int>& element_nodes(int s) const { return elements_[at(s)]; }
+  const std::vector<std::vector<int>>& element_nodes() const { return elements_; }
   // Whether a stage before `s` has left the node's values.
   bool is_kept_from_before(int n, int s) const;
   // Which nodes the stages compute. Again after Node::kept has changed.

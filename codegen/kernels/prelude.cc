@@ -116,6 +116,60 @@ inline float round_f16(float x) { return widen_f16(narrow_f16(x)); }
 #endif
 )";
 
+// Pairs of floats of 16 bits: pair_text.h. Sums and products are fused multiply-adds that round
+// once, with one and minus zero as what changes nothing. They are those of float32 rounded to 16
+// bits: 24 bits are enough for two roundings to be one (Figueroa 1995).
+constexpr char kCudaPairs[] = R"(
+#ifdef __CUDA_ARCH__
+#define SPMD_PAIRS(type, one, minus_one)                                                     \
+  inline uint32_t pair_##type(float low, float high) {                                       \
+    uint32_t result;                                                                         \
+    asm("cvt.rn." #type "x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));           \
+    return result;                                                                           \
+  }                                                                                          \
+  inline uint32_t fma_pairs_##type(uint32_t a, uint32_t b, uint32_t c) {                     \
+    uint32_t result;                                                                         \
+    asm("fma.rn." #type "x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));        \
+    return result;                                                                           \
+  }                                                                                          \
+  inline uint32_t add_pairs_##type(uint32_t a, uint32_t b) {                                 \
+    return fma_pairs_##type(a, one, b);                                                      \
+  }                                                                                          \
+  inline uint32_t subtract_pairs_##type(uint32_t a, uint32_t b) {                            \
+    return fma_pairs_##type(b, minus_one, a);                                                \
+  }                                                                                          \
+  inline uint32_t multiply_pairs_##type(uint32_t a, uint32_t b) {                            \
+    return fma_pairs_##type(a, b, 0x80008000u);                                              \
+  }
+SPMD_PAIRS(bf16, 0x3f803f80u, 0xbf80bf80u)
+SPMD_PAIRS(f16, 0x3c003c00u, 0xbc00bc00u)
+inline float low_bf16(uint32_t x) { return __uint_as_float(x << 16); }
+inline float high_bf16(uint32_t x) { return __uint_as_float(x & 0xffff0000u); }
+#else
+#define SPMD_PAIRS(type)                                                                     \
+  inline uint32_t pair_##type(float low, float high) {                                       \
+    return narrow_##type(low) | uint32_t(narrow_##type(high)) << 16;                         \
+  }                                                                                          \
+  inline float low_##type(uint32_t x);                                                       \
+  inline float high_##type(uint32_t x);                                                      \
+  inline uint32_t add_pairs_##type(uint32_t a, uint32_t b) {                                 \
+    return pair_##type(low_##type(a) + low_##type(b), high_##type(a) + high_##type(b));      \
+  }                                                                                          \
+  inline uint32_t subtract_pairs_##type(uint32_t a, uint32_t b) {                            \
+    return pair_##type(low_##type(a) - low_##type(b), high_##type(a) - high_##type(b));      \
+  }                                                                                          \
+  inline uint32_t multiply_pairs_##type(uint32_t a, uint32_t b) {                            \
+    return pair_##type(low_##type(a) * low_##type(b), high_##type(a) * high_##type(b));      \
+  }
+SPMD_PAIRS(bf16)
+SPMD_PAIRS(f16)
+inline float low_bf16(uint32_t x) { return widen_bf16(uint16_t(x)); }
+inline float high_bf16(uint32_t x) { return widen_bf16(uint16_t(x >> 16)); }
+#endif
+inline float low_f16(uint32_t x) { return widen_f16(uint16_t(x)); }
+inline float high_f16(uint32_t x) { return widen_f16(uint16_t(x >> 16)); }
+)";
+
 // Functions whose results are rounded to 16 bits: exact to 2^-16 is enough for the same numbers but
 // for one in a hundred, which are neighbours.
 constexpr char kCudaHalfMath[] = R"(
@@ -126,10 +180,15 @@ inline float half_divide(float a, float b) {
   return result;
 }
 inline float half_exponential(float x) { return ::__expf(x); }
-inline float half_logistic(float x) { return half_divide(1.0f, 1.0f + ::__expf(-x)); }
+inline float reciprocal_above_one(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+inline float half_logistic(float x) { return reciprocal_above_one(1.0f + ::__expf(-x)); }
 inline float half_tanh(float x) {
   // Near zero, where the quotient loses its digits, its series.
-  const float quotient = 1.0f - half_divide(2.0f, ::__expf(2.0f * x) + 1.0f);
+  const float quotient = 1.0f - 2.0f * reciprocal_above_one(::__expf(2.0f * x) + 1.0f);
   return ::fabsf(x) < 0.06f ? x - x * x * x * (1.0f / 3.0f) : quotient;
 }
 #else
@@ -155,7 +214,7 @@ std::string cuda_prelude() {
   std::string text = kTypes;
   text += "namespace {\n";
   for (const char* part : {kCudaTypes, kCudaMath, kCudaHalf, kText_scalar_types, kText_float_odd,
-                           kText_scalar_ops, kCudaHalfMath})
+                           kText_scalar_ops, kCudaPairs, kCudaHalfMath})
     text += part;
   return text + "}  // namespace\n";
 }

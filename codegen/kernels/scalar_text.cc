@@ -163,13 +163,12 @@ std::string comparison(plan::Comparison comparison, const std::vector<std::strin
                      args[1]);
 }
 
+// To a float of 16 bits: before it is rounded.
 std::string conversion(plan::DType from, plan::DType to, const std::string& x) {
-  if (from == to) return x;
   if (to == plan::BOOL) return x + " != 0";
   if (is_half(to)) {
     const bool fits = is_half(from) || from == plan::F32 || plan::byte_size(from) <= 2;
-    return rounded(
-        to, fits ? fmt::format("float({})", x) : fmt::format("double_to_float_odd(double({}))", x));
+    return fits ? fmt::format("float({})", x) : fmt::format("double_to_float_odd(double({}))", x);
   }
   if (from == plan::BOOL) return fmt::format("{}({})", register_type(to), x);
   if (is_half(from) && to == plan::F32) return x;
@@ -344,13 +343,17 @@ std::string_view half_function(plan::ScalarOp op) {
 std::string expression(const Operation& operation, const std::vector<std::string>& args,
                        const std::vector<plan::DType>& types) {
   const plan::DType dtype = operation.dtype;
+  const auto round = [&](const std::string& text) {
+    return operation.leaves_rounding ? text : rounded(dtype, text);
+  };
   switch (operation.op) {
     case plan::NOP:
       return args[0];
     case plan::COMPARE:
       return comparison(operation.comparison, args);
     case plan::CONVERT:
-      return conversion(types[0], dtype, args[0]);
+      if (types[0] == dtype) return args[0];
+      return round(conversion(types[0], dtype, args[0]));
     case plan::BITCAST_CONVERT:
       return bitcast(types[0], dtype, args[0]);
     case plan::SELECT:
@@ -358,14 +361,14 @@ std::string expression(const Operation& operation, const std::vector<std::string
     case plan::IS_FINITE:
       return call("finite", args) + " != 0";
     case plan::REDUCE_PRECISION:
-      return rounded(dtype, fmt::format("with_precision({}, {})", args[0], operation.immediate));
+      return round(fmt::format("with_precision({}, {})", args[0], operation.immediate));
     default:
       break;
   }
   if (dtype == plan::BOOL) return boolean(operation.op, args);
   std::string text;
   if (operation.has_half_functions && is_half(dtype) && !half_function(operation.op).empty())
-    return rounded(dtype, call(half_function(operation.op), args));
+    return round(call(half_function(operation.op), args));
   if (plan::is_float(dtype)) {
     if (operation.op == plan::ADD) text = fmt::format("{} + {}", args[0], args[1]);
     if (operation.op == plan::SUBTRACT) text = fmt::format("{} - {}", args[0], args[1]);
@@ -374,7 +377,7 @@ std::string expression(const Operation& operation, const std::vector<std::string
     if (operation.op == plan::NEGATE) text = fmt::format("-{}", args[0]);
   }
   if (text.empty()) text = call(function_name(operation.op, plan::is_float(dtype)), args);
-  return is_exact(operation.op) ? text : rounded(dtype, text);
+  return is_exact(operation.op) ? text : round(text);
 }
 
 std::string from_index(plan::DType dtype, const std::string& index) {

@@ -28,6 +28,8 @@ struct Operation {
   int64_t immediate;
   // Results of 16 bits by the prelude's half_divide(), half_tanh(), ...
   bool has_half_functions = false;
+  // The caller rounds results of 16 bits: they are float32 still.
+  bool leaves_rounding = false;
 };
 // The operation on values, terms of the register types of `types`, rounded to `dtype`.
 std::string expression(const Operation& operation, const std::vector<std::string>& args,

@@ -82,6 +82,36 @@ bool convert_of_convert(Rewriter& rw, OpId id) {
   return rw.replace(id, rw.before(id).convert(source, to));
 }
 
+// The same over transposes and reshapes that nobody else reads: convert(transpose(convert(x))) to
+// the type of x moves x itself.
+bool convert_back_behind_moves(Rewriter& rw, OpId id) {
+  std::vector<OpId> moves;
+  ValueId value = rw.op(id).operands[0];
+  for (OpId user = id;; user = moves.back(), value = rw.op(user).operands[0]) {
+    const Op* move = def_of(rw.fn(), value, OpCode::kTranspose);
+    if (move == nullptr) move = def_of(rw.fn(), value, OpCode::kReshape);
+    if (move == nullptr || !only_used_by(rw.fn(), value, user)) break;
+    moves.push_back(def_id(rw.fn(), value));
+  }
+  const Op* inner = def_of(rw.fn(), value, OpCode::kConvert);
+  if (inner == nullptr || moves.empty()) return false;
+  ValueId source = inner->operands[0];
+  const DType type = rw.type(source).dtype;
+  if (type != rw.type(rw.op(id).results[0]).dtype || !converts_exactly(type, rw.type(value).dtype))
+    return false;
+  for (; !moves.empty(); moves.pop_back()) {
+    const Op& move = rw.op(moves.back());
+    const Dims shape = rw.type(move.results[0]).shape;
+    if (move.code == OpCode::kTranspose) {
+      const Dims permutation = move.as<TransposeAttrs>().permutation;
+      source = rw.before(id).transpose(source, permutation);
+    } else {
+      source = rw.before(id).reshape(source, shape);
+    }
+  }
+  return rw.replace(id, source);
+}
+
 bool select_of_constant(Rewriter& rw, OpId id) {
   const Op& op = rw.op(id);
   if (op.operands[1] == op.operands[2]) return rw.replace(id, op.operands[1]);
@@ -120,6 +150,7 @@ void add_elementwise_patterns(PatternSet& patterns) {
   patterns.add(OpCode::kNot, cancel_twice);
   patterns.add(OpCode::kConvert, convert_to_same_type);
   patterns.add(OpCode::kConvert, convert_of_convert);
+  patterns.add(OpCode::kConvert, convert_back_behind_moves);
   patterns.add(OpCode::kSelect, select_of_constant);
   patterns.add(OpCode::kCompare, compare_with_boolean);
 }

@@ -83,6 +83,53 @@ TEST(KernelText, ElementwiseInCuda) {
 )");
 }
 
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// Sums and products of 16 bits are of two elements at once, everything else of each.
+TEST(KernelText, PairsInCuda) {
+  const std::string text = emitted(
+      cuda_dialect(),
+      "elementwise { shape: 64 program { inputs: BF16 inputs: BF16"
+      "  instructions { op: ADD dtype: BF16 args: 0 args: 1 }"
+      "  instructions { op: TANH dtype: BF16 args: 2 }"
+      "  instructions { op: MULTIPLY dtype: BF16 args: 3 args: 1 } outputs: 4 }"
+      "  inputs { buffer: 0 dtype: BF16 strides: 1 } inputs { buffer: 1 dtype: BF16 strides: 1 }"
+      "  outputs { buffer: 2 dtype: BF16 strides: 1 } }");
+  for (const char* line :
+       {"const Vec<uint32_t, 4> w0 = *reinterpret_cast<const Vec<uint32_t, 4>*>(&p0[r0]);",
+        "for (int j = 0; j < 8; j += 2) {", "const uint32_t v2 = add_pairs_bf16(v0, v1);",
+        "const uint32_t v3 = pair_bf16(half_tanh(low_bf16(v2)), half_tanh(high_bf16(v2)));",
+        "const uint32_t v4 = multiply_pairs_bf16(v3, v1);", "w2.v[j / 2] = v4;"})
+    EXPECT_EQ(count_of(text, line), 1) << line << "\n" << text;
+}
+
+// x - sum(x): a row's elements are read once and stay in registers for what follows the sum; the
+// weights, which are the same for all rows, are read where they are used.
+TEST(KernelText, RowsAreReadOnceInCuda) {
+  const std::string text =
+      emitted(cuda_dialect(),
+              "fused { steps { reduce { shape: 8 shape: 512 dims: 1 op: ADD"
+              "    inputs { buffer: 0 dtype: BF16 strides: 512 strides: 1 }"
+              "    inits { buffer: 1 dtype: F32 } outputs { buffer: 2 dtype: F32 strides: 1 } } }"
+              "  steps { elementwise { shape: 8 shape: 512"
+              "    program { inputs: BF16 inputs: F32 inputs: F32"
+              "      instructions { op: CONVERT dtype: F32 args: 0 }"
+              "      instructions { op: SUBTRACT dtype: F32 args: 3 args: 1 }"
+              "      instructions { op: MULTIPLY dtype: F32 args: 4 args: 2 } outputs: 5 }"
+              "    inputs { buffer: 0 dtype: BF16 strides: 512 strides: 1 }"
+              "    inputs { buffer: 2 dtype: F32 strides: 1 strides: 0 }"
+              "    inputs { buffer: 3 dtype: F32 strides: 0 strides: 1 }"
+              "    outputs { buffer: 4 dtype: F32 strides: 512 strides: 1 } } } }");
+  EXPECT_EQ(count_of(text, "uint32_t kept0[8];"), 1) << text;
+  EXPECT_EQ(count_of(text, "(&p0["), 1) << text;
+  EXPECT_EQ(count_of(text, "kept0[(turn * 8 + j) / 2] = v0;"), 1) << text;
+  EXPECT_EQ(count_of(text, "low_bf16(kept0[(turn * 8 + j) / 2])"), 1) << text;
+}
+
 constexpr const char* kColumnSums =
     "reduce { shape: 3 shape: 40 dims: 0 op: ADD"
     "  inputs { buffer: 0 dtype: BF16 strides: 40 strides: 1 }"

@@ -73,6 +73,31 @@ TEST(Simplify, ConversionsCancelWhenExact) {
     return %1 : tensor<4xi8>)"));
 }
 
+TEST(Simplify, ConversionsCancelAcrossMoves) {
+  expect_rewrite(
+      simplify_pass(), program({"tensor<2x3xbf16>"}, R"(
+    %0 = stablehlo.convert %x0 : (tensor<2x3xbf16>) -> tensor<2x3xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %2 = stablehlo.reshape %1 : (tensor<3x2xf32>) -> tensor<3x1x2xf32>
+    %3 = stablehlo.convert %2 : (tensor<3x1x2xf32>) -> tensor<3x1x2xbf16>
+    return %3 : tensor<3x1x2xbf16>)"),
+      R"(%0 = stablehlo.transpose %arg0, dims = [1, 0] : (tensor<2x3xbf16>) -> tensor<3x2xbf16>
+                    %1 = stablehlo.reshape %0 : (tensor<3x2xbf16>) -> tensor<3x1x2xbf16>
+                    return %1 : tensor<3x1x2xbf16>)");
+  // A narrower type on the way loses something.
+  expect_unchanged(simplify_pass(), program({"tensor<2x3xf32>"}, R"(
+    %0 = stablehlo.convert %x0 : (tensor<2x3xf32>) -> tensor<2x3xbf16>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xbf16>) -> tensor<3x2xbf16>
+    %2 = stablehlo.convert %1 : (tensor<3x2xbf16>) -> tensor<3x2xf32>
+    return %2 : tensor<3x2xf32>)"));
+  // What is moved in the wider type for others too is moved once.
+  expect_unchanged(simplify_pass(), program({"tensor<2x3xbf16>"}, R"(
+    %0 = stablehlo.convert %x0 : (tensor<2x3xbf16>) -> tensor<2x3xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %2 = stablehlo.convert %1 : (tensor<3x2xf32>) -> tensor<3x2xbf16>
+    return %1, %2 : tensor<3x2xf32>, tensor<3x2xbf16>)"));
+}
+
 TEST(Simplify, BooleansWithConstants) {
   expect_rewrite(simplify_pass(), program({"tensor<4xi1>", kVector, kVector}, R"(
     %true = stablehlo.constant dense<true> : tensor<4xi1>
