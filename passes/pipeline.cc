@@ -74,6 +74,7 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
     passes.push_back(reverse_halves_pass());
     passes.push_back(dce_pass());
     passes.push_back(split_reductions_pass());
+    passes.push_back(simplify_pass());
   }
   return passes;
 }
