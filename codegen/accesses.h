@@ -15,6 +15,9 @@ using plan::for_each_view;
 plan::View* strided_output(plan::Step& step, const std::function<bool(int)>& is_buffer,
                            std::vector<int64_t>* shape);
 
+// An elementwise step that computes nothing: it copies one view to another.
+bool is_copy(const plan::Step& step);
+
 // The sequences inside a step: a loop's condition and body, a branch's branches.
 std::vector<plan::Sequence*> sequences_of(plan::Step& step);
 

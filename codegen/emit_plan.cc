@@ -6,6 +6,7 @@
 #include "codegen/combine_collectives.h"
 #include "codegen/dot_epilogues.h"
 #include "codegen/emitter.h"
+#include "codegen/order_steps.h"
 #include "codegen/product_layout.h"
 #include "codegen/step_tree.h"
 #include "runtime/plan/plan.h"
@@ -40,7 +41,9 @@ class PlanEmitter {
         emitter.emit_block(fn_.body(), [&](const Op& last) { results(emitter, last); });
     if (info_.combine_bytes > 0) combine_collectives(body, info_.combine_bytes);
     const std::vector<int> fused = fuse(body);
-    std::vector<int> storage_of = coalesce(body, storages_, aliased_pairs());
+    const std::vector<AliasedPair> aliased = aliased_pairs();
+    order_steps(body, storages_, aliased);
+    std::vector<int> storage_of = coalesce(body, storages_, aliased);
     for (size_t i = 0; i < fused.size(); ++i)
       storage_of[i] = storage_of[static_cast<size_t>(fused[i])];
     buffers(body, storage_of);

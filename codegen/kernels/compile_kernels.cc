@@ -18,13 +18,6 @@ namespace spmd {
 namespace codegen::kernels {
 namespace {
 
-// A copy, for which the CPU has loops that no compiler beats.
-bool is_copy(const plan::Step& step) {
-  const plan::Elementwise& map = step.elementwise();
-  return step.has_elementwise() && map.inputs_size() == 1 && map.outputs_size() == 1 &&
-         map.program().instructions_size() == 0;
-}
-
 class UnitBuilder {
  public:
   UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements)
@@ -53,6 +46,7 @@ class UnitBuilder {
 
   // 1 + the number of the step's kernel; 0: none.
   int number_of(const plan::Step& step) {
+    // The CPU has loops for copies that no compiler beats.
     if (dialect_.target() == plan::KernelModule::HOST && is_copy(step)) return 0;
     const auto is_local = [&](int buffer) {
       return plan_.buffers(buffer).kind() == plan::Buffer::LOCAL;
