@@ -74,6 +74,8 @@ class KernelPrinter {
   void set_name(int n, std::string name) { names_[at(n)] = std::move(name); }
   // "const float v7 = ...;". What it is made of has names.
   void define(int n);
+  // The per-row nodes of the first stage that depend on the first `depth` row dimensions.
+  void define_at_depth(size_t depth);
   std::string definition(int n) const;
   // An access's element in memory, or what set_element() says it is.
   std::string element(int a) const {
