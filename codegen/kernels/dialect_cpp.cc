@@ -103,11 +103,6 @@ class CppPrinter final : public KernelPrinter {
     if (loops == rank) close();
   }
 
-  void define_at_depth(size_t depth) {
-    for (int n : row_nodes(0))
-      if (row_depth(n) == depth) define(n);
-  }
-
   // A row dimension, not the innermost, along which an input lies dense while it jumps along the
   // innermost; else the innermost.
   size_t transposed_dim() const {

@@ -148,6 +148,11 @@ void KernelPrinter::define(int n) {
   set_name(n, name);
 }
 
+void KernelPrinter::define_at_depth(size_t depth) {
+  for (int n : row_nodes(0))
+    if (row_depth(n) == depth) define(n);
+}
+
 void KernelPrinter::store(const Store& store) {
   line("{} = {};", element(store.access), to_store(access(store.access).dtype, value(store.node)));
 }

@@ -76,6 +76,8 @@ class KernelPrinter {
   void set_name(int n, std::string name) { names_[at(n)] = std::move(name); }
   // "const float v7 = ...;". What it is made of has names.
   void define(int n);
+  // The per-row nodes of the first stage that depend on the first `depth` row dimensions.
+  void define_at_depth(size_t depth);
   std::string definition(int n) const;
   // A kScalar's expression, of its arguments' texts; see Operation::leaves_rounding.
   std::string scalar_definition(int n, const std::function<std::string(int)>& value_of,

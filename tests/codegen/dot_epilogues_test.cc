@@ -10,12 +10,7 @@ namespace {
 // The epilogues of a program's products; checks that its plan means the same.
 std::vector<plan::DotEpilogue> check_epilogues(const Module& module, double tolerance = 2e-6) {
   const plan::Plan plan = gpu_plan_of(module);
-  std::mt19937 random(5);
-  const std::vector<Literal> arguments = random_arguments(module, random);
-  const std::vector<Literal> wanted = evaluate(module, arguments);
-  const std::vector<Literal> found = run_plan(module, plan, {arguments})[0];
-  for (size_t i = 0; i < wanted.size(); ++i)
-    expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i));
+  expect_meaning_of(plan, module, tolerance);
   std::vector<plan::DotEpilogue> epilogues;
   for (const plan::Step& step : plan.programs(0).body().steps())
     if (step.dot().has_epilogue()) epilogues.push_back(step.dot().epilogue());

@@ -3,25 +3,15 @@
 #include "codegen/fuse_rows.h"
 
 #include "codegen/kernels/compile_kernels.h"
-#include "tests/codegen/compiled_cases.h"
 #include "tests/codegen/plan_testing.h"
 
 namespace spmd::testing {
 namespace {
 
 // Steps of each kind after fusion; checks that they mean the same.
-std::map<std::string, int> check(const Module& module, double tolerance = 2e-6) {
+std::map<std::string, int> kinds_after_fusion(const Module& module, double tolerance = 2e-6) {
   const plan::Plan fused = fused_plan_of(module);
-  std::mt19937 random(7);
-  const std::vector<Literal> arguments = random_arguments(module, random);
-  const std::vector<Literal> wanted = evaluate(module, arguments);
-  const std::vector<Literal> found = run_plan(module, fused, {arguments})[0];
-  for (size_t i = 0; i < wanted.size(); ++i)
-    expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i) + " of the loops");
-  for (const auto dialect : {CompiledCases::Dialect::kCpp, CompiledCases::Dialect::kCuda}) {
-    CompiledCases compiled(dialect, 1);
-    compiled.add(module, fused, arguments, wanted, tolerance);
-  }
+  expect_meaning_of(fused, module, tolerance, Kernels::kBothDialects);
   return kinds(fused);
 }
 
@@ -65,7 +55,7 @@ TEST(FuseRows, Softmax) {
           reduce("s", "e", "zero", "add", "1", kMatrix, kRow) + rows_to("sb", "s", kRow, kMatrix) +
           "    %r = stablehlo.divide %e, %sb : tensor<6x40xf32>\n"
           "    return %r : tensor<6x40xf32>");
-  EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
+  EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"fused", 1}}));
   std::vector<codegen::FusionNote> notes;
   EXPECT_EQ(fused_plan_of(module, &notes).arena_bytes(), 0);
   ASSERT_EQ(notes.size(), 1u);
@@ -100,7 +90,7 @@ TEST(FuseRows, LayerNormOfThreeDimensions) {
                     "tensor<2x3x40xf32>\n"
                     "    %r = stablehlo.multiply %y, %gb : tensor<2x3x40xf32>\n"
                     "    return %r : tensor<2x3x40xf32>");
-  EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
+  EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"fused", 1}}));
 }
 
 // A bias gradient: the column sums of what also goes on.
@@ -112,7 +102,7 @@ TEST(FuseRows, ColumnSumsWithTheirProducer) {
                       "    %p = stablehlo.add %t, %y : tensor<16x40xf32>\n") +
           reduce("s", "p", "zero", "add", "0", "tensor<16x40xf32>", "tensor<40xf32>") +
           "    return %p, %s : tensor<16x40xf32>, tensor<40xf32>");
-  EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
+  EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"fused", 1}}));
 }
 
 // Wide enough that a GPU's threads have several neighbouring columns each, the last tile in part.
@@ -130,7 +120,7 @@ TEST(FuseRows, SumsOfManyColumns) {
                     "    %u = stablehlo.convert %t : (tensor<416xf32>) -> tensor<416xbf16>\n"
                     "    return %p, %s, %u : " +
                     wide + ", tensor<416xf32>, tensor<416xbf16>");
-  EXPECT_EQ(check(module, 1e-5), (Kinds{{"fused", 1}}));
+  EXPECT_EQ(kinds_after_fusion(module, 1e-5), (Kinds{{"fused", 1}}));
 }
 
 // Two reductions of the same rows, in one pass.
@@ -140,7 +130,7 @@ TEST(FuseRows, Siblings) {
                 std::string(kConstants) + reduce("s", "x", "zero", "add", "1", kMatrix, kRow) +
                     reduce("m", "x", "low", "maximum", "1", kMatrix, kRow) +
                     "    return %s, %m : tensor<6xf32>, tensor<6xf32>");
-  EXPECT_EQ(check(module), (Kinds{{"fused", 1}}));
+  EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"fused", 1}}));
 }
 
 // One reduction is along rows, the other along columns: nothing that both could be.
@@ -150,7 +140,7 @@ TEST(FuseRows, DifferentRowsStayApart) {
                 std::string(kConstants) + reduce("s", "x", "zero", "add", "1", kMatrix, kRow) +
                     reduce("m", "x", "low", "maximum", "0", kMatrix, "tensor<40xf32>") +
                     "    return %s, %m : tensor<6xf32>, tensor<40xf32>");
-  EXPECT_EQ(check(module), (Kinds{{"reduce", 2}}));
+  EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"reduce", 2}}));
 }
 
 // The product needs the sums in memory and is needed by what follows: no way around it.
@@ -164,7 +154,7 @@ TEST(FuseRows, NotAcrossWhatDependsOnIt) {
           "    %a = stablehlo.add %x, %sb : tensor<6x40xf32>\n"
           "    %r = stablehlo.multiply %a, %db : tensor<6x40xf32>\n"
           "    return %r : tensor<6x40xf32>");
-  EXPECT_EQ(check(module), (Kinds{{"dot", 1}, {"elementwise", 1}, {"reduce", 1}}));
+  EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"dot", 1}, {"elementwise", 1}, {"reduce", 1}}));
 }
 
 // What looks like a reduction of the rows' results reduces nothing.
@@ -175,7 +165,7 @@ TEST(FuseRows, NotWithReductionsOverOneElement) {
                     reduce("o", "y", "zero", "add", "1", "tensor<6x1xf32>", kRow) +
                     "    %r = stablehlo.multiply %s, %o : tensor<6xf32>\n"
                     "    return %r : tensor<6xf32>");
-  EXPECT_EQ(check(module), (Kinds{{"fused", 1}, {"reduce", 1}}));
+  EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"fused", 1}, {"reduce", 1}}));
 }
 
 // Sums of 16-bit floats are kept in float32 between producer and reduction's end.
@@ -188,7 +178,7 @@ TEST(FuseRows, SumOfSquaresOfHalves) {
       "    %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [1] : "
       "(tensor<6x40xbf16>, tensor<bf16>) -> tensor<6xbf16>\n"
       "    return %s : tensor<6xbf16>");
-  EXPECT_EQ(check(module, 0.01), (Kinds{{"fused", 1}}));
+  EXPECT_EQ(kinds_after_fusion(module, 0.01), (Kinds{{"fused", 1}}));
 }
 
 }  // namespace

@@ -126,14 +126,30 @@ void expect_close(const Literal& found, const Literal& wanted, double tolerance,
   }
 }
 
-void expect_meaning(const Module& module, const std::vector<Literal>& arguments, double tolerance) {
-  const std::vector<Literal> wanted = evaluate(module, arguments);
-  const plan::Plan plan = plan_of(module);
-  SCOPED_TRACE(print_stablehlo(module));
-  const std::vector<Literal> found = run_plan(module, plan, {arguments})[0];
+void expect_close(const std::vector<Literal>& found, const std::vector<Literal>& wanted,
+                  double tolerance) {
   ASSERT_EQ(found.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i)
     expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i));
+}
+
+void expect_meaning_of(const plan::Plan& plan, const Module& module, double tolerance,
+                       Kernels kernels) {
+  std::mt19937 random(7);
+  const std::vector<Literal> arguments = random_arguments(module, random);
+  const std::vector<Literal> wanted = evaluate(module, arguments);
+  expect_close(run_plan(module, plan, {arguments})[0], wanted, tolerance);
+  if (kernels == Kernels::kNone) return;
+  for (const auto dialect : {CompiledCases::Dialect::kCpp, CompiledCases::Dialect::kCuda}) {
+    CompiledCases compiled(dialect, 1);
+    compiled.add(module, plan, arguments, wanted, tolerance);
+  }
+}
+
+void expect_meaning(const Module& module, const std::vector<Literal>& arguments, double tolerance) {
+  const std::vector<Literal> wanted = evaluate(module, arguments);
+  SCOPED_TRACE(print_stablehlo(module));
+  expect_close(run_plan(module, plan_of(module), {arguments})[0], wanted, tolerance);
   for (CompiledCases* cases : CompiledCases::all())
     cases->add(module, fused_plan_of(module), arguments, wanted, tolerance);
 }

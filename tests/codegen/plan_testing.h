@@ -44,8 +44,17 @@ std::vector<Literal> random_arguments(const Module& module, std::mt19937& random
 void expect_meaning(const Module& module, const std::vector<Literal>& arguments,
                     double tolerance = 0);
 void expect_meaning(const Module& module, double tolerance = 0);
+// The same for a given plan of the module, with random arguments; kBothDialects: also with its
+// steps' kernels compiled, at least one of them.
+enum class Kernels { kNone, kBothDialects };
+void expect_meaning_of(const plan::Plan& plan, const Module& module, double tolerance = 2e-6,
+                       Kernels kernels = Kernels::kNone);
+
 void expect_close(const Literal& found, const Literal& wanted, double tolerance,
                   const std::string& what);
+// All of a step's results.
+void expect_close(const std::vector<Literal>& found, const std::vector<Literal>& wanted,
+                  double tolerance);
 
 // How many steps of each kind a plan has, those of loops and branches included.
 std::map<std::string, int> kinds(const plan::Plan& plan);

@@ -9,14 +9,9 @@ namespace {
 using Strides = std::vector<int64_t>;
 
 // The strides of the first product's result; checks that the program's plan means the same.
-Strides check(const Module& module) {
+Strides strides_of_product(const Module& module) {
   const plan::Plan plan = gpu_plan_of(module);
-  std::mt19937 random(5);
-  const std::vector<Literal> arguments = random_arguments(module, random);
-  const std::vector<Literal> wanted = evaluate(module, arguments);
-  const std::vector<Literal> found = run_plan(module, plan, {arguments})[0];
-  for (size_t i = 0; i < wanted.size(); ++i)
-    expect_close(found[i], wanted[i], 2e-6, "result " + std::to_string(i));
+  expect_meaning_of(plan, module);
   for (const plan::Step& step : plan.programs(0).body().steps())
     if (step.has_dot())
       return {step.dot().out().strides().begin(), step.dot().out().strides().end()};
@@ -30,12 +25,12 @@ constexpr const char* kProduct =
 
 // A gradient beside its weight: rows of the product's transpose.
 TEST(ProductLayout, AsTheOptimizerReadsIt) {
-  EXPECT_EQ(check(module_of("(%x: tensor<8x10xf32>, %y: tensor<8x6xf32>, %w: tensor<10x6xf32>) -> "
-                            "tensor<10x6xf32>",
-                            std::string(kProduct) +
-                                "    %s = stablehlo.multiply %t, %t : tensor<10x6xf32>\n"
-                                "    %r = stablehlo.subtract %w, %s : tensor<10x6xf32>\n"
-                                "    return %r : tensor<10x6xf32>")),
+  EXPECT_EQ(strides_of_product(module_of(
+                "(%x: tensor<8x10xf32>, %y: tensor<8x6xf32>, %w: tensor<10x6xf32>) -> "
+                "tensor<10x6xf32>",
+                std::string(kProduct) + "    %s = stablehlo.multiply %t, %t : tensor<10x6xf32>\n"
+                                        "    %r = stablehlo.subtract %w, %s : tensor<10x6xf32>\n"
+                                        "    return %r : tensor<10x6xf32>")),
             (Strides{1, 6}));
 }
 
@@ -49,27 +44,28 @@ TEST(ProductLayout, WhereAllReadersCan) {
             "    %e = stablehlo.exponential %o : " + type +
             "\n    return %s, %e : " + "tensor<10x6xf32>, " + type);
   };
-  EXPECT_EQ(check(program("    %o = stablehlo.slice %p [0:6, 0:4] : (tensor<6x10xf32>) -> "
-                          "tensor<6x4xf32>\n",
-                          "tensor<6x4xf32>")),
-            (Strides{1, 6}));
   EXPECT_EQ(
-      check(program("    %o = stablehlo.reshape %p : (tensor<6x10xf32>) -> tensor<4x15xf32>\n",
-                    "tensor<4x15xf32>")),
-      (Strides{10, 1}));
+      strides_of_product(program("    %o = stablehlo.slice %p [0:6, 0:4] : (tensor<6x10xf32>) -> "
+                                 "tensor<6x4xf32>\n",
+                                 "tensor<6x4xf32>")),
+      (Strides{1, 6}));
+  EXPECT_EQ(strides_of_product(
+                program("    %o = stablehlo.reshape %p : (tensor<6x10xf32>) -> tensor<4x15xf32>\n",
+                        "tensor<4x15xf32>")),
+            (Strides{10, 1}));
 }
 
 // Another product may read it as well as it lies.
 TEST(ProductLayout, NotWhatAProductReads) {
-  EXPECT_EQ(
-      check(module_of("(%x: tensor<8x10xf32>, %y: tensor<8x6xf32>, %w: tensor<10x6xf32>) -> "
-                      "(tensor<10x6xf32>, tensor<6x6xf32>)",
-                      std::string(kProduct) +
-                          "    %s = stablehlo.multiply %t, %w : tensor<10x6xf32>\n"
-                          "    %q = stablehlo.dot_general %p, %w, contracting_dims = [1] x [0] : "
-                          "(tensor<6x10xf32>, tensor<10x6xf32>) -> tensor<6x6xf32>\n"
-                          "    return %s, %q : tensor<10x6xf32>, tensor<6x6xf32>")),
-      (Strides{10, 1}));
+  EXPECT_EQ(strides_of_product(module_of(
+                "(%x: tensor<8x10xf32>, %y: tensor<8x6xf32>, %w: tensor<10x6xf32>) -> "
+                "(tensor<10x6xf32>, tensor<6x6xf32>)",
+                std::string(kProduct) +
+                    "    %s = stablehlo.multiply %t, %w : tensor<10x6xf32>\n"
+                    "    %q = stablehlo.dot_general %p, %w, contracting_dims = [1] x [0] : "
+                    "(tensor<6x10xf32>, tensor<10x6xf32>) -> tensor<6x6xf32>\n"
+                    "    return %s, %q : tensor<10x6xf32>, tensor<6x6xf32>")),
+            (Strides{10, 1}));
 }
 
 }  // namespace

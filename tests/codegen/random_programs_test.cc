@@ -279,8 +279,7 @@ TEST(RandomPrograms, WithPlansOfGpus) {
     const std::vector<Literal> arguments = random_arguments(module, random);
     const std::vector<Literal> wanted = run_plan(module, plan_of(module), {arguments})[0];
     const std::vector<Literal> found = run_plan(module, gpu_plan_of(module), {arguments})[0];
-    for (size_t i = 0; i < wanted.size(); ++i)
-      expect_close(found[i], wanted[i], 1e-5, "result " + std::to_string(i));
+    expect_close(found, wanted, 1e-5);
     if (HasFatalFailure()) return;
   }
 }

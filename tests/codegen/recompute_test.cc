@@ -3,7 +3,6 @@
 #include "codegen/recompute.h"
 
 #include "runtime/plan/traffic.h"
-#include "tests/codegen/compiled_cases.h"
 #include "tests/codegen/plan_testing.h"
 
 namespace spmd::testing {
@@ -18,18 +17,9 @@ int64_t traffic(const plan::Plan& plan) {
 }
 
 // The traffic of the recomputing plan; checks that it means the same.
-int64_t check(const Module& module, double tolerance = 2e-6) {
+int64_t checked_traffic(const Module& module, double tolerance = 2e-6) {
   const plan::Plan plan = gpu_plan_of(module);
-  std::mt19937 random(7);
-  const std::vector<Literal> arguments = random_arguments(module, random);
-  const std::vector<Literal> wanted = evaluate(module, arguments);
-  const std::vector<Literal> found = run_plan(module, plan, {arguments})[0];
-  for (size_t i = 0; i < wanted.size(); ++i)
-    expect_close(found[i], wanted[i], tolerance, "result " + std::to_string(i) + " of the loops");
-  for (const auto dialect : {CompiledCases::Dialect::kCpp, CompiledCases::Dialect::kCuda}) {
-    CompiledCases compiled(dialect, 1);
-    compiled.add(module, plan, arguments, wanted, tolerance);
-  }
+  expect_meaning_of(plan, module, tolerance, Kernels::kBothDialects);
   return traffic(plan);
 }
 
@@ -54,7 +44,7 @@ TEST(Recompute, AnActivationsDerivative) {
                     op("d", "subtract", "%t, %tt") + op("e", "multiply", "%d, %h") +
                     op("r", "multiply", "%e, %y") + "    return %r : tensor<32x32xf32>");
   // h is read and g written; h and y are read and r written.
-  EXPECT_EQ(check(module, 1e-5), 5 * kMatrixBytes);
+  EXPECT_EQ(checked_traffic(module, 1e-5), 5 * kMatrixBytes);
 }
 
 // What a product reads lies in memory anyway, and is read rather than its two operands.
@@ -64,7 +54,7 @@ TEST(Recompute, ReadsWhatIsThereAnyway) {
                 op("s", "add", "%x, %w") + dot("h", "s", "w") + op("q", "multiply", "%s, %s") +
                     op("r", "multiply", "%q, %h") + "    return %r : tensor<32x32xf32>");
   // x and w are read and s written; s and h are read and r written.
-  EXPECT_EQ(check(module, 1e-5), 6 * kMatrixBytes);
+  EXPECT_EQ(checked_traffic(module, 1e-5), 6 * kMatrixBytes);
 }
 
 // A normalisation: of the centred rows only the means are kept.
@@ -81,7 +71,7 @@ TEST(Recompute, ARowsMean) {
           op("c", "subtract", "%x, %b") + op("e", "exponential", "%c") + dot("h", "e", "w") +
           op("r", "multiply", "%c, %h") + "    return %r : tensor<32x32xf32>");
   // x is read, e and the means written; x, the means and h are read and r written.
-  EXPECT_EQ(check(module, 1e-4), 5 * kMatrixBytes + 2 * 32 * 4 + 4);
+  EXPECT_EQ(checked_traffic(module, 1e-4), 5 * kMatrixBytes + 2 * 32 * 4 + 4);
 }
 
 // Nothing is read again that may have been written in the meantime: a loop's own carry.
@@ -103,7 +93,7 @@ TEST(Recompute, NotFromWhatALoopHasOverwritten) {
           "      stablehlo.return %j, %u : tensor<i32>, tensor<32x32xf32>\n"
           "    }\n" +
           op("r", "multiply", "%p, %l#1") + "    return %r : tensor<32x32xf32>");
-  check(module, 1e-5);
+  checked_traffic(module, 1e-5);
 }
 
 }  // namespace
