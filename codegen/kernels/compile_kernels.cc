@@ -23,13 +23,12 @@ class UnitBuilder {
   UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements)
       : plan_(plan), dialect_(dialect), fewest_elements_(fewest_elements) {}
 
-  std::string run() {
+  std::vector<std::string> run() {
     plan::KernelModule& module = *plan_.mutable_kernels();
     module.Clear();
     module.set_target(dialect_.target());
     for (plan::Program& program : *plan_.mutable_programs()) visit(*program.mutable_body());
-    if (module.kernels_size() == 0) return {};
-    return dialect_.prelude() + kernels_ + kUnitEnd;
+    return std::move(kernels_);
   }
 
  private:
@@ -63,7 +62,8 @@ class UnitBuilder {
     const auto [known, is_new] = numbers_.try_emplace(text, kernels.size() + 1);
     if (is_new) {
       entry.set_name(fmt::format("k{}_{}", kernels.size(), family(step)));
-      kernels_ += text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
+      text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
+      kernels_.push_back(std::move(text));
       *kernels.Add() = std::move(entry);
     }
     return known->second;
@@ -76,7 +76,7 @@ class UnitBuilder {
   plan::Plan& plan_;
   const Dialect& dialect_;
   int64_t fewest_elements_;
-  std::string kernels_;
+  std::vector<std::string> kernels_;              // texts
   std::unordered_map<std::string, int> numbers_;  // by text
 };
 
@@ -86,12 +86,37 @@ const Dialect& dialect_of(plan::KernelModule::Target target) {
   return target == plan::KernelModule::CUDA ? cuda_dialect() : cpp_dialect();
 }
 
+namespace {
+
+// The units of a Plan's kernels: of one only, or as many as are compiled faster side by side. Sets
+// the Plan's steps and kernels.
+std::vector<std::string> emit_units(plan::Plan& plan, const Dialect& dialect,
+                                    int64_t fewest_elements, bool one) {
+  // Fewer kernels take less time than what a unit begins with.
+  constexpr size_t kLeast = 4;
+  const std::vector<std::string> kernels = UnitBuilder(plan, dialect, fewest_elements).run();
+  if (kernels.empty()) return {};
+  const size_t parts = one ? 1 : HostCompiler::parts_for(kernels.size(), kLeast);
+  size_t length = 0, done = 0;
+  for (const std::string& kernel : kernels) length += kernel.size();
+  std::vector<std::string> units(parts, dialect.prelude());
+  for (const std::string& kernel : kernels) {
+    units[std::min(done * parts / length, parts - 1)] += kernel;
+    done += kernel.size();
+  }
+  for (std::string& unit : units) unit += kUnitEnd;
+  return units;
+}
+
+}  // namespace
 }  // namespace codegen::kernels
 
 std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target,
                          int64_t fewest_elements) {
   using namespace codegen::kernels;
-  return UnitBuilder(plan, dialect_of(target), fewest_elements).run();
+  const std::vector<std::string> units =
+      emit_units(plan, dialect_of(target), fewest_elements, true);
+  return units.empty() ? std::string() : units[0];
 }
 
 namespace {
@@ -122,17 +147,19 @@ void give_up(plan::Plan& plan, const std::string& reason, std::string* note) {
   if (note != nullptr) *note = reason;
 }
 
-// Puts the code of `source` into the Plan: out of the cache, or compile(source, &error).
-// `identity`: of the compiler and its options.
+// Puts the code of `units` into the Plan: out of the cache, or compile(&error). `identity`: of the
+// compiler and its options.
 template <typename Compile>
-bool add_code(plan::Plan& plan, const std::string& source, const std::string& identity,
+bool add_code(plan::Plan& plan, const std::vector<std::string>& units, const std::string& identity,
               const std::string& cache_dir, std::string* note, const Compile& compile) {
   const KernelCache cache(cache_dir);
-  const std::string key = KernelCache::key({source, identity});
+  std::vector<std::string> parts = units;
+  parts.push_back(identity);
+  const std::string key = KernelCache::key(parts);
   std::optional<std::string> code = cache.find(key);
   if (!code) {
     std::string error;
-    code = compile(source, &error);
+    code = compile(&error);
     if (!code) {
       give_up(plan, error, note);
       return false;
@@ -147,15 +174,14 @@ bool add_code(plan::Plan& plan, const std::string& source, const std::string& id
 
 void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, std::string* note) {
   using namespace codegen::kernels;
-  const std::string source = emit_kernels(plan, plan::KernelModule::HOST, options.fewest_elements);
-  if (source.empty()) return;
+  const std::vector<std::string> units =
+      emit_units(plan, dialect_of(plan::KernelModule::HOST), options.fewest_elements, false);
+  if (units.empty()) return;
   std::string error;
   const std::optional<HostCompiler> compiler = HostCompiler::find(&error);
   if (!compiler) return give_up(plan, error, note);
-  const auto compile = [&](const std::string& text, std::string* why) {
-    return compiler->compile(text, why);
-  };
-  if (add_code(plan, source, compiler->identity(), options.cache_dir, note, compile))
+  const auto compile = [&](std::string* why) { return compiler->compile(units, why); };
+  if (add_code(plan, units, compiler->identity(), options.cache_dir, note, compile))
     plan.mutable_kernels()->set_architecture(fmt::format("{}", fmt::join(cpu_features(), ",")));
 }
 
@@ -166,10 +192,10 @@ void compile_cuda_kernels(plan::Plan& plan, const CudaKernelOptions& options, st
   std::string error;
   const std::optional<Nvrtc> compiler = Nvrtc::find(&error);
   if (!compiler) return give_up(plan, error, note);
-  const auto compile = [&](const std::string& text, std::string* why) {
-    return compiler->compile(text, options.architecture, why);
+  const auto compile = [&](std::string* why) {
+    return compiler->compile(source, options.architecture, why);
   };
-  if (add_code(plan, source, compiler->identity(options.architecture), options.cache_dir, note,
+  if (add_code(plan, {source}, compiler->identity(options.architecture), options.cache_dir, note,
                compile))
     plan.mutable_kernels()->set_architecture(options.architecture);
 }

@@ -17,9 +17,11 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "codegen/kernels/temporary_folder.h"
 #include "support/cpu_features.h"
+#include "support/error.h"
 
 extern char** environ;
 
@@ -74,29 +76,47 @@ void announce_slow(pid_t child, const std::string& program) {
   close(handle);
 }
 
-// Runs a program in the folder, what it says going to its log; whether it succeeded.
-bool run(const std::vector<std::string>& command, const TemporaryFolder& folder) {
+// Starts a program that works on a part, what it says going to the part's log. 0: it cannot be.
+pid_t start(const std::vector<std::string>& command, const TemporaryFolder& folder, size_t part) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, folder.log().c_str(),
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, folder.log(part).c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   pid_t child = 0;
   const int failed =
       posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed) return false;
-  folder.set_worker(child);
-  announce_slow(child, command[0]);
+  if (failed) return 0;
+  folder.set_worker(child, part);
+  return child;
+}
+
+// Whether what start() has started succeeds.
+bool finish(pid_t child, const TemporaryFolder& folder, size_t part) {
+  if (child == 0) return false;
   int status = 0;
   bool ended = true;
   while (ended && waitpid(child, &status, 0) < 0) ended = errno == EINTR;
-  folder.set_worker(0);
+  folder.set_worker(0, part);
   return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Runs a program for each part, side by side. nullopt: all succeeded; else a part that did not.
+std::optional<size_t> run(const std::vector<std::vector<std::string>>& commands,
+                          const TemporaryFolder& folder) {
+  std::vector<pid_t> children;
+  for (size_t part = 0; part < commands.size(); ++part)
+    children.push_back(start(commands[part], folder, part));
+  if (children[0] != 0) announce_slow(children[0], commands[0][0]);
+  std::optional<size_t> failed;
+  for (size_t part = 0; part < commands.size(); ++part)
+    if (!finish(children[part], folder, part) && !failed) failed = part;
+  return failed;
 }
 
 // The line of a compiler's log that says what is wrong.
@@ -137,9 +157,7 @@ std::string identity_of(const std::string& path) {
 std::vector<std::string> compile_flags(bool is_gcc) {
   // As the CPU's loops are compiled: what is added is rounded as it is multiplied. Of -O3 only what
   // makes these loops faster, since compiling takes long enough.
-  std::vector<std::string> flags = {"-x",
-                                    "c++",
-                                    "-std=c++17",
+  std::vector<std::string> flags = {"-std=c++17",
                                     "-O2",
                                     "-ftree-loop-vectorize",
                                     "-ffp-contract=off",
@@ -149,9 +167,7 @@ std::vector<std::string> compile_flags(bool is_gcc) {
                                     "-fno-rtti",
                                     "-fno-asynchronous-unwind-tables",
                                     "-w",
-                                    "-fPIC",
-                                    "-shared",
-                                    "-nostdlib"};
+                                    "-fPIC"};
   if (is_gcc)
     flags.insert(flags.end(), {"-fvect-cost-model=dynamic", "--param=vect-epilogues-nomask=0"});
   const std::vector<std::string> features = cpu_features();
@@ -185,8 +201,14 @@ std::optional<HostCompiler> HostCompiler::find(std::string* error) {
   return compiler;
 }
 
-std::optional<std::string> HostCompiler::compile(const std::string& source,
+size_t HostCompiler::parts_for(size_t kernels, size_t least) {
+  const size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return std::clamp<size_t>(kernels / least, 1, std::min(cores, TemporaryFolder::kMostParts));
+}
+
+std::optional<std::string> HostCompiler::compile(const std::vector<std::string>& units,
                                                  std::string* error) const {
+  SPMD_CHECK(!units.empty() && units.size() <= TemporaryFolder::kMostParts);
   const TemporaryFolder folder;
   if (!folder.exists()) {
     *error = fmt::format(
@@ -194,13 +216,31 @@ std::optional<std::string> HostCompiler::compile(const std::string& source,
         TemporaryFolder::parent().string(), std::strerror(errno));
     return std::nullopt;
   }
-  std::ofstream(folder.source(), std::ios::binary) << source;
-  std::vector<std::string> command = command_;
-  command.insert(command.end(), {"-o", folder.output(), folder.source()});
-  if (!run(command, folder)) {
-    *error = fmt::format("{} failed: {}", command_[0], first_error(read_file(folder.log())));
-    return std::nullopt;
+  const auto fails = [&](const std::vector<std::vector<std::string>>& commands) {
+    const std::optional<size_t> part = run(commands, folder);
+    if (part)
+      *error = fmt::format("{} failed: {}", command_[0], first_error(read_file(folder.log(*part))));
+    return part.has_value();
+  };
+  for (size_t part = 0; part < units.size(); ++part)
+    std::ofstream(folder.source(part), std::ios::binary) << units[part];
+  const auto command = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = command_;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  std::vector<std::string> link = {"-shared", "-nostdlib", "-o", folder.output()};
+  if (units.size() == 1) {
+    link.push_back(folder.source());
+  } else {
+    std::vector<std::vector<std::string>> commands;
+    for (size_t part = 0; part < units.size(); ++part) {
+      commands.push_back(command({"-c", "-o", folder.object(part), folder.source(part)}));
+      link.push_back(folder.object(part));
+    }
+    if (fails(commands)) return std::nullopt;
   }
+  if (fails({command(link)})) return std::nullopt;
   std::string code = read_file(folder.output());
   if (!code.starts_with(kElfMagic)) {
     *error = fmt::format("{} ended well, but wrote no shared object", command_[0]);

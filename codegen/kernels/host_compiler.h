@@ -17,9 +17,13 @@ class HostCompiler {
   // change, flags, and this CPU's instruction sets.
   const std::string& identity() const { return identity_; }
 
-  // The shared object; nullopt when the compiler fails or writes none, `error` then quotes what it
-  // says in one line.
-  std::optional<std::string> compile(const std::string& source, std::string* error) const;
+  // Units that are compiled side by side: as many as there are cores, each of `least` kernels.
+  static size_t parts_for(size_t kernels, size_t least);
+
+  // The shared object of one or more units; nullopt when the compiler fails or writes none, `error`
+  // then quotes what it says in one line.
+  std::optional<std::string> compile(const std::vector<std::string>& units,
+                                     std::string* error) const;
 
  private:
   std::vector<std::string> command_;  // all but the names of files

@@ -19,8 +19,12 @@ constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
 // What a signal handler can reach. Strings change only while no handler is installed.
 struct Work {
   std::mutex in_use;
-  std::string folder, source, output, log;
-  std::atomic<pid_t> worker{0};
+  std::string folder, output;
+  struct Part {
+    std::string source, object, log;
+    std::atomic<pid_t> worker{0};
+  };
+  std::array<Part, TemporaryFolder::kMostParts> parts;
   std::array<struct sigaction, kSignals.size()> before;
 };
 
@@ -34,8 +38,11 @@ Work& work() {
 void remove_and_end(int signal) {
   const int error = errno;
   Work& now = work();
-  if (const pid_t worker = now.worker; worker > 0) kill(worker, SIGTERM);
-  for (const std::string* file : {&now.source, &now.output, &now.log}) unlink(file->c_str());
+  for (Work::Part& part : now.parts) {
+    if (const pid_t worker = part.worker; worker > 0) kill(worker, SIGTERM);
+    for (const std::string* file : {&part.source, &part.object, &part.log}) unlink(file->c_str());
+  }
+  unlink(now.output.c_str());
   rmdir(now.folder.c_str());
   for (size_t i = 0; i < kSignals.size(); ++i)
     if (kSignals[i] == signal) sigaction(signal, &now.before[i], nullptr);
@@ -70,9 +77,13 @@ TemporaryFolder::TemporaryFolder() {
   std::string name = (parent() / "spmd-kernels-XXXXXX").string();
   if (!mkdtemp(name.data())) return;
   now.folder = name;
-  now.source = name + "/kernels.cc";
   now.output = name + "/kernels.so";
-  now.log = name + "/log";
+  for (size_t i = 0; i < kMostParts; ++i) {
+    const std::string file = name + "/kernels" + (i == 0 ? "" : std::to_string(i));
+    now.parts[i].source = file + ".cc";
+    now.parts[i].object = file + ".o";
+    now.parts[i].log = file + ".log";
+  }
   catch_signals();
 }
 
@@ -86,9 +97,12 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 bool TemporaryFolder::exists() const { return !work().folder.empty(); }
-std::string TemporaryFolder::source() const { return work().source; }
 std::string TemporaryFolder::output() const { return work().output; }
-std::string TemporaryFolder::log() const { return work().log; }
-void TemporaryFolder::set_worker(pid_t process) const { work().worker = process; }
+std::string TemporaryFolder::source(size_t part) const { return work().parts[part].source; }
+std::string TemporaryFolder::object(size_t part) const { return work().parts[part].object; }
+std::string TemporaryFolder::log(size_t part) const { return work().parts[part].log; }
+void TemporaryFolder::set_worker(pid_t process, size_t part) const {
+  work().parts[part].worker = process;
+}
 
 }  // namespace spmd::codegen::kernels

@@ -21,12 +21,16 @@ class TemporaryFolder {
   // $TMPDIR, or else /tmp.
   static std::filesystem::path parent();
   bool exists() const;
-  std::string source() const;
-  std::string output() const;
-  std::string log() const;
 
-  // The process that works in the folder and is to end with this one; 0: none.
-  void set_worker(pid_t process) const;
+  // What is compiled comes in up to kMostParts parts, each with files and a process of its own.
+  static constexpr size_t kMostParts = 8;
+  std::string source(size_t part = 0) const;
+  std::string object(size_t part = 0) const;
+  std::string log(size_t part = 0) const;
+  std::string output() const;
+
+  // The process that works on a part and is to end with this one; 0: none.
+  void set_worker(pid_t process, size_t part = 0) const;
 };
 
 }  // namespace spmd::codegen::kernels

@@ -77,7 +77,7 @@ void compile_on_host(plan::Plan& plan) {
   std::string error;
   const auto compiler = codegen::kernels::HostCompiler::find(&error);
   ASSERT_TRUE(compiler);
-  const std::optional<std::string> code = compiler->compile(source, &error);
+  const std::optional<std::string> code = compiler->compile({source}, &error);
   ASSERT_TRUE(code) << error;
   plan.mutable_kernels()->set_target(plan::KernelModule::HOST);
   plan.mutable_kernels()->set_code(*code);
