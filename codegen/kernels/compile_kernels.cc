@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
+#include <functional>
 #include <unordered_map>
 
 #include "codegen/accesses.h"
-#include "codegen/kernels/cache.h"
 #include "codegen/kernels/emit.h"
 #include "codegen/kernels/host_compiler.h"
 #include "codegen/kernels/lower.h"
 #include "codegen/kernels/nvrtc.h"
 #include "codegen/kernels/prelude.h"
 #include "support/cpu_features.h"
+#include "support/file_cache.h"
 
 namespace spmd {
 namespace codegen::kernels {
@@ -27,8 +30,11 @@ bool is_copy(const plan::Step& step) {
 
 class UnitBuilder {
  public:
-  UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements)
-      : plan_(plan), dialect_(dialect), fewest_elements_(fewest_elements) {}
+  UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements, int most_kernels)
+      : plan_(plan),
+        dialect_(dialect),
+        fewest_elements_(fewest_elements),
+        most_kernels_(most_kernels) {}
 
   std::string run() {
     plan::KernelModule& module = *plan_.mutable_kernels();
@@ -66,8 +72,9 @@ class UnitBuilder {
     std::string text;
     plan::Kernel entry = dialect_.emit(*kernel, kNoName, text);
     auto& kernels = *plan_.mutable_kernels()->mutable_kernels();
-    const auto [known, is_new] = numbers_.try_emplace(text, kernels.size() + 1);
-    if (is_new) {
+    const auto [known, is_new] =
+        numbers_.try_emplace(text, kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
+    if (is_new && known->second > 0) {
       entry.set_name(fmt::format("k{}_{}", kernels.size(), family(step)));
       kernels_ += text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
       *kernels.Add() = std::move(entry);
@@ -82,6 +89,7 @@ class UnitBuilder {
   plan::Plan& plan_;
   const Dialect& dialect_;
   int64_t fewest_elements_;
+  int most_kernels_;
   std::string kernels_;
   std::unordered_map<std::string, int> numbers_;  // by text
 };
@@ -95,9 +103,9 @@ const Dialect& dialect_of(plan::KernelModule::Target target) {
 }  // namespace codegen::kernels
 
 std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target,
-                         int64_t fewest_elements) {
+                         int64_t fewest_elements, int most_kernels) {
   using namespace codegen::kernels;
-  return UnitBuilder(plan, dialect_of(target), fewest_elements).run();
+  return UnitBuilder(plan, dialect_of(target), fewest_elements, most_kernels).run();
 }
 
 namespace {
@@ -121,29 +129,64 @@ void drop_kernels(plan::Plan& plan) {
 
 namespace {
 
-using codegen::kernels::KernelCache;
-
 void give_up(plan::Plan& plan, const std::string& reason, std::string* note) {
   drop_kernels(plan);
   if (note != nullptr) *note = reason;
 }
 
-// Puts the code of `source` into the Plan: out of the cache, or compile(source, &error).
-// `identity`: of the compiler and its options.
-template <typename Compile>
-bool add_code(plan::Plan& plan, const std::string& source, const std::string& identity,
-              const std::string& cache_dir, std::string* note, const Compile& compile) {
-  const KernelCache cache(cache_dir);
-  const std::string key = KernelCache::key({source, identity});
+// Makes the code of a Plan's kernels.
+struct KernelMaker {
+  std::string identity;  // of the compiler and its options
+  std::string cache_dir;
+  std::optional<double> seconds;
+  std::function<std::string(int most_kernels)> emit;
+  std::function<std::optional<std::string>(const std::string& source, std::string* error)> compile;
+};
+
+// A Plan's kernels, compiled within the maker's time: all of them, or the first ones. nullopt, with
+// `error`, when none are. `note`: says so when it is not all.
+std::optional<std::string> compile_in_time(plan::Plan& plan, const KernelMaker& maker,
+                                           std::string* error, std::string* note) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kSample = 8;
+  const double seconds = *maker.seconds;
+  const int all = plan.kernels().kernels_size();
+  if (seconds <= 0) {
+    *error = "the compile budget is used up";
+    return std::nullopt;
+  }
+  const Clock::time_point begin = Clock::now();
+  std::optional<std::string> sample = maker.compile(maker.emit(kSample), error);
+  if (!sample || all <= kSample) return sample;
+  const double took = std::chrono::duration<double>(Clock::now() - begin).count();
+  const auto fitting = static_cast<int>(
+      std::clamp(kSample * (seconds - took) / std::max(took, 1e-6), 0.0, 1.0 * all));
+  if (fitting < all)
+    *note = fmt::format(
+        "the compile budget suffices for {} of {} kernels: the device's own do the other steps, "
+        "which is slower",
+        std::max(fitting, kSample), all);
+  if (fitting <= kSample) return sample;
+  return maker.compile(maker.emit(fitting), error);
+}
+
+// Puts the code of `source`, all of the Plan's kernels, into the Plan: out of the cache, or
+// compiled.
+bool add_code(plan::Plan& plan, const std::string& source, const KernelMaker& maker,
+              std::string* note) {
+  const FileCache cache(maker.cache_dir, kKernelEntries);
+  const std::string key = FileCache::key({source, maker.identity});
   std::optional<std::string> code = cache.find(key);
   if (!code) {
-    std::string error;
-    code = compile(source, &error);
+    std::string error, partial;
+    code = maker.seconds ? compile_in_time(plan, maker, &error, &partial)
+                         : maker.compile(source, &error);
     if (!code) {
       give_up(plan, error, note);
       return false;
     }
-    cache.put(key, *code);
+    if (partial.empty()) cache.put(key, *code);
+    if (note != nullptr && !partial.empty()) *note = partial;
   }
   plan.mutable_kernels()->set_code(std::move(*code));
   return true;
@@ -153,7 +196,10 @@ bool add_code(plan::Plan& plan, const std::string& source, const std::string& id
 
 void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, std::string* note) {
   using namespace codegen::kernels;
-  const std::string source = emit_kernels(plan, plan::KernelModule::HOST, options.fewest_elements);
+  const auto emit = [&](int most_kernels) {
+    return emit_kernels(plan, plan::KernelModule::HOST, options.fewest_elements, most_kernels);
+  };
+  const std::string source = emit(INT_MAX);
   if (source.empty()) return;
   std::string error;
   const std::optional<HostCompiler> compiler = HostCompiler::find(&error);
@@ -161,13 +207,17 @@ void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, st
   const auto compile = [&](const std::string& text, std::string* why) {
     return compiler->compile(text, why);
   };
-  if (add_code(plan, source, compiler->identity(), options.cache_dir, note, compile))
+  const KernelMaker maker{compiler->identity(), options.cache_dir, options.seconds, emit, compile};
+  if (add_code(plan, source, maker, note))
     plan.mutable_kernels()->set_architecture(fmt::format("{}", fmt::join(cpu_features(), ",")));
 }
 
 void compile_cuda_kernels(plan::Plan& plan, const CudaKernelOptions& options, std::string* note) {
   using namespace codegen::kernels;
-  const std::string source = emit_kernels(plan, plan::KernelModule::CUDA);
+  const auto emit = [&](int most_kernels) {
+    return emit_kernels(plan, plan::KernelModule::CUDA, 0, most_kernels);
+  };
+  const std::string source = emit(INT_MAX);
   if (source.empty()) return;
   std::string error;
   const std::optional<Nvrtc> compiler = Nvrtc::find(&error);
@@ -175,8 +225,9 @@ void compile_cuda_kernels(plan::Plan& plan, const CudaKernelOptions& options, st
   const auto compile = [&](const std::string& text, std::string* why) {
     return compiler->compile(text, options.architecture, why);
   };
-  if (add_code(plan, source, compiler->identity(options.architecture), options.cache_dir, note,
-               compile))
+  const KernelMaker maker{compiler->identity(options.architecture), options.cache_dir,
+                          options.seconds, emit, compile};
+  if (add_code(plan, source, maker, note))
     plan.mutable_kernels()->set_architecture(options.architecture);
 }
 

@@ -1,6 +1,8 @@
 // Gives the steps of a Plan compiled kernels.
 #pragma once
 
+#include <climits>
+#include <optional>
 #include <string>
 
 #include "runtime/plan/plan.pb.h"
@@ -10,9 +12,10 @@ namespace spmd {
 // Numbers Step.kernel of every step that can be compiled and fills Plan.kernels but for its code.
 // Returns the source of the one translation unit that they are all in; empty when no step has a
 // kernel. Steps that differ in buffers and offsets only share one.
-// Elementwise and Reduce steps of fewer than `fewest_elements` have none.
+// Elementwise and Reduce steps of fewer than `fewest_elements` have none, nor has what needs more
+// than `most_kernels`.
 std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target,
-                         int64_t fewest_elements = 0);
+                         int64_t fewest_elements = 0, int most_kernels = INT_MAX);
 
 // Takes compiled kernels away again: the device's own loops do all steps.
 void drop_kernels(plan::Plan& plan);
@@ -21,6 +24,9 @@ struct HostKernelOptions {
   std::string cache_dir;  // empty: no cache
   // Shorter steps take longer to compile than the loops will ever lose by them.
   int64_t fewest_elements = 0;
+  // Seconds that compiling may take; absent: as long as it takes. When a few kernels show that not
+  // all can be compiled in it, the first ones are that can, and `note` says so.
+  std::optional<double> seconds;
 };
 
 // emit_kernels() for this machine's CPU, compiled by its C++ compiler or found in the cache.
@@ -29,8 +35,9 @@ struct HostKernelOptions {
 void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, std::string* note);
 
 struct CudaKernelOptions {
-  std::string architecture;  // "sm_90"
-  std::string cache_dir;     // empty: no cache
+  std::string architecture;       // "sm_90"
+  std::string cache_dir;          // empty: no cache
+  std::optional<double> seconds;  // as above
 };
 
 // The same for GPUs of an architecture, by NVRTC; no GPU is needed.
