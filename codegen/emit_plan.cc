@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "codegen/assign_streams.h"
 #include "codegen/coalesce.h"
 #include "codegen/combine_collectives.h"
 #include "codegen/dot_epilogues.h"
@@ -49,6 +50,7 @@ class PlanEmitter {
     buffers(body, storage_of);
     plan_.add_programs()->mutable_body()->Swap(&body);
     if (info_.shape_products) add_dot_epilogues(plan_, info_.fusions);
+    if (info_.streams) assign_streams(plan_);
     return std::move(plan_);
   }
 

@@ -1,14 +1,15 @@
-// spmd-run cache: the compiled kernels that are kept between runs.
+// spmd-run cache: the compiled kernels and timed choices that are kept between runs.
 #pragma once
 
 #include "launcher/command_line.h"
 
 namespace spmd {
 
-// The folder that `line` or else the environment says; empty: none.
-std::string kernel_cache_folder(const CommandLine& line);
+// The folder of entries of a kind (support/file_cache.h) that `line` or else the environment says;
+// empty: none.
+std::string cache_folder(const CommandLine& line, const char* kind);
 
-// Lists or removes what is in it, on standard output.
+// Lists or removes what is in the folders of all kinds, on standard output.
 void run_cache(const CommandLine& line);
 
 }  // namespace spmd

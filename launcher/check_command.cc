@@ -121,6 +121,7 @@ Json report_of_program(Module module, const CommandLine& line, const RunConfig& 
   const Terminal terminal = line.json ? Terminal{} : stdout_terminal();
   CompileOptions options;
   options.trace_shardings = true;
+  options.streams = true;  // so that what a GPU would run is checked for races
   alone(kFileError, [&] {
     result = compile_program(std::move(module), terminal, line.verbose && !line.json, options);
   });

@@ -14,12 +14,11 @@ namespace {
 constexpr const char* kHelp =
     R"(usage: [mpirun -n N] spmd-run MODEL [options]    train an exported program
        spmd-run check MODEL [options]            what a mesh costs; no devices
-       spmd-run cache ls|clear [--cache-dir DIR] compiled kernels that are kept
+       spmd-run cache ls|clear [--cache-dir DIR] what is kept between runs
 
 MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
 
-  --state FILE        initial state, bound by name (safetensors, npy)
-  --init random       draw what --state does not give
+  --state FILE        initial state (safetensors, npy); --init random: the rest
   --batches FILE      one batch a step (safetensors, npy)
   --steps N           steps to run; all batches by default
   --out FILE          final state (safetensors)
@@ -30,11 +29,12 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --ranks N           ranks as threads of this process, without mpirun
   --config FILE       YAML: mesh, sharding rules and the options above
   --set KEY=VALUE     override a key of the config: --set train.steps=10
-  --set-dim NAME=SIZE       size of a dimension that the program leaves open
-  --set-input NAME=VALUE    value of an input that decides shapes: shape=[2,3]
+  --set-dim NAME=SIZE, --set-input NAME=VALUE   what the program leaves open
   --save-plan FILE    write the compiled Plan, to be run as MODEL
   --device KIND       cpu, cuda or auto; --codegen off: without compiled kernels
   --cache-dir DIR     where those are kept; --explain fusion: what was fused
+  --watchdog SECONDS  how long a step waits for another rank (20)
+  --compile-budget S  seconds for compiling; --cuda-graphs on: steps as graphs
   --print-config      print the configuration and stop; --verbose: more tables
 )";
 
@@ -69,6 +69,22 @@ CLI::Validator count_of(const char* what, int64_t most) {
       "");
 }
 
+// Of seconds that are more than 0.
+CLI::Validator duration() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        constexpr double kMost = 1e6;
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool whole = error == std::errc() && end == text.data() + text.size();
+        if (whole && value > 0 && value <= kMost) return "";
+        return fmt::format(
+            "found \"{}\", expected seconds: more than 0, at most {:.0f}\n  for example: 20", text,
+            kMost);
+      },
+      "");
+}
+
 std::optional<DeviceChoice> device_choice(const std::string& kind) {
   if (kind == "auto") return DeviceChoice::kAuto;
   if (kind == "cpu") return DeviceChoice::kCpu;
@@ -82,6 +98,15 @@ CLI::Validator device_kind() {
         if (device_choice(text)) return std::string();
         return fmt::format("found \"{}\", expected cpu, cuda or auto\n  for example: --device cpu",
                            text);
+      },
+      "");
+}
+
+CLI::Validator one_of(const char* a, const char* b) {
+  return CLI::Validator(
+      [=](const std::string& word) {
+        if (word == a || word == b) return std::string();
+        return fmt::format("found \"{}\", expected {} or {}", word, a, b);
       },
       "");
 }
@@ -140,13 +165,13 @@ void add_run(CLI::App& app, CommandLine& line) {
       ->check(device_kind());
   app.add_option_function<std::string>(
          "--codegen", [&](const std::string& word) { line.codegen = word == "auto"; })
-      ->check(CLI::Validator(
-          [](const std::string& word) {
-            if (word == "auto" || word == "off") return std::string();
-            return fmt::format("found \"{}\", expected auto or off", word);
-          },
-          ""));
+      ->check(one_of("auto", "off"));
   app.add_option("--cache-dir", line.cache_dir);
+  app.add_option("--watchdog", line.watchdog)->check(duration());
+  app.add_option("--compile-budget", line.compile_budget)->check(duration());
+  app.add_option_function<std::string>(
+         "--cuda-graphs", [&](const std::string& word) { line.cuda_graphs = word == "on"; })
+      ->check(one_of("on", "off"));
   app.add_option_function<std::string>("--explain",
                                        [&](const std::string&) { line.explain_fusion = true; })
       ->check(only("fusion"));

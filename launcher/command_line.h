@@ -1,6 +1,7 @@
 // The command line of spmd-run, as written: no file is read and no rank is known yet.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,12 @@ struct CommandLine {
   std::string expected;  // --check
   std::string tolerances;
   std::string save_plan;
-  bool explain_fusion = false;  // --explain fusion
-  bool codegen = true;          // --codegen auto
-  std::string cache_dir;        // empty: KernelCache::default_folder()
+  bool explain_fusion = false;           // --explain fusion
+  bool codegen = true;                   // --codegen auto
+  std::optional<double> compile_budget;  // --compile-budget, seconds
+  bool cuda_graphs = false;              // --cuda-graphs on
+  std::optional<double> watchdog;        // --watchdog, seconds; absent: the default
+  std::string cache_dir;                 // empty: FileCache::default_root()
   bool print_config = false;
   bool json = false;
   bool verbose = false;

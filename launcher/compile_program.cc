@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "codegen/kernels/cache.h"
 #include "launcher/progress.h"
 #include "runtime/kernel_coverage.h"
 #include "sharding/annotations/remesh.h"
 #include "support/error.h"
+#include "support/file_cache.h"
 #include "support/printable.h"
 #include "support/strings.h"
 
@@ -29,14 +29,18 @@ void print_passes(const CompileResult& result) {
 // What makes this run slower, or the next one start later.
 void warn_of_kernels(const CompileResult& result, const std::string& source,
                      const CompileOptions& options) {
-  if (!result.kernels_note.empty()) {
+  const bool has_kernels = result.plan.kernels().kernels_size() > 0;
+  if (!result.kernels_note.empty() && has_kernels) {
+    fmt::print(stderr, "spmd-run: warning: {}: {}\n  allow more seconds: --compile-budget\n",
+               printable(source), printable(result.kernels_note));
+  } else if (!result.kernels_note.empty()) {
     fmt::print(stderr,
                "spmd-run: warning: {}: no compiled kernels, steps are slower: {}\n"
                "  mend that, or run without this warning with --codegen off\n",
                printable(source), printable(result.kernels_note));
   }
-  if (result.plan.kernels().kernels_size() == 0) return;
-  const std::string obstacle = codegen::kernels::KernelCache(options.kernel_cache).obstacle();
+  if (!has_kernels) return;
+  const std::string obstacle = FileCache(options.kernel_cache, kKernelEntries).obstacle();
   if (obstacle.empty()) return;
   fmt::print(stderr,
              "spmd-run: warning: {}: {}, so compiled kernels are not kept\n"

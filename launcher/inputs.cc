@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "launcher/random_init.h"
 #include "support/error.h"
 #include "support/names.h"
 #include "support/strings.h"
@@ -169,10 +170,9 @@ void Inputs::note_binding(const std::string& path, const NameBinding& binding,
 
 void Inputs::draw_missing() {
   for (int index : unbound()) {
-    const plan::Argument& argument = plan_.arguments(index);
-    initial_.push_back({index, {}, "--init random", [&](const LocalBlock& block, std::byte* local) {
-                          draw_block(argument.name(), argument.placement(), block, local);
-                        }});
+    InitialValue drawn{index, {}, "--init random"};
+    drawn.draw = draw_of(plan_.arguments(index).name());
+    initial_.push_back(std::move(drawn));
     bound_[static_cast<size_t>(index)] = true;
   }
 }

@@ -64,10 +64,4 @@ class Inputs {
   std::vector<BatchValue> batches_;
 };
 
-// The block of an argument that no file gives a value, drawn into zeros: floats normal with
-// deviation 0.02, but zeros for moments and counters, which are known by the words of their names;
-// integers zero. Depends on the name and the place in the global tensor only.
-void draw_block(const std::string& name, const plan::Placement& placement, const LocalBlock& block,
-                std::byte* local);
-
 }  // namespace spmd

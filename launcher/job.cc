@@ -9,18 +9,21 @@
 #include "launcher/compile_program.h"
 #include "launcher/output_file.h"
 #include "support/error.h"
+#include "support/file_cache.h"
 
 namespace spmd {
 namespace {
 
 CompileOptions compile_options(const CommandLine& line, const DevicePlace& place) {
   CompileOptions options;
+  options.streams = place.cuda;
+  options.budget = line.compile_budget;
   if (!line.codegen) return options;
   options.kernels = place.cuda ? KernelTarget::kCuda : KernelTarget::kHost;
   options.kernel_architecture = place.architecture;
   options.attention_kernels = place.attention;
   options.why_no_attention_kernels = place.why_no_attention;
-  options.kernel_cache = kernel_cache_folder(line);
+  options.kernel_cache = cache_folder(line, kKernelEntries);
   return options;
 }
 

@@ -5,6 +5,7 @@
 
 #include "collectives/comm/local.h"
 #include "collectives/comm/mpi_communicator.h"
+#include "collectives/comm/termination.h"
 #include "launcher/agreement.h"
 #include "launcher/cache_command.h"
 #include "launcher/check_command.h"
@@ -92,6 +93,7 @@ int run_processes(const CommandLine& line, const LaunchEnvironment& launch) {
   bool in_order = true;
   try {
     check_rank_count(*communicator, line, launch);
+    if (communicator->size() > 1) comm::answer_termination(communicator->rank());
     run_rank(*communicator, line, launch);
   } catch (const Failed&) {
     end = current_end();

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "runtime/memory_use.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -39,6 +40,18 @@ Json memory_of(const plan::Plan& plan) {
           {"temporary_bytes", plan.arena_bytes()}};
 }
 
+Json memory_by_use(const plan::Plan& plan) {
+  const MemoryUse use = memory_use(plan);
+  return {{"parameter_bytes", use.parameters},
+          {"optimizer_bytes", use.optimizer_state},
+          {"activation_bytes", use.activations},
+          {"gradient_bytes", use.gradients},
+          {"temporary_bytes", use.temporaries},
+          {"communication_bytes", use.messages},
+          {"gap_bytes", use.gaps},
+          {"peak_op", use.peak_op}};
+}
+
 int64_t sum_of(const Json& object) {
   int64_t sum = 0;
   for (const auto& [key, value] : object.items()) sum += value.get<int64_t>();
@@ -64,6 +77,7 @@ Json report_of_plan(const plan::Plan& plan) {
               {"compile_ms", statistics.compile_ms()},
               {"peak_memory_bytes", sum_of(memory)},
               {"memory", memory},
+              {"memory_by_use", memory_by_use(plan)},
               {"bytes_sent_per_step", statistics.bytes_sent_per_step()},
               {"full_rematerializations", statistics.full_rematerializations()},
               {"replicated_flops", statistics.replicated_flops()},
@@ -87,6 +101,21 @@ void add_remarks(Json& report, const std::vector<Remark>& remarks) {
   }
 }
 
+std::string to_string(const StartTiming& start) {
+  return fmt::format(
+      "start: compile {:.0f} ms, device {:.0f} ms, memory {:.0f} ms, load kernels {:.0f} ms, state "
+      "{:.0f} ms, tune {:.0f} ms",
+      start.compile_ms, start.device_ms, start.memory_ms, start.load_ms, start.state_ms,
+      start.tune_ms);
+}
+
+void add_start(Json& report, const StartTiming& start) {
+  report["compile_ms"] = start.from_program_ms();
+  report["start"] = {{"compile_ms", start.compile_ms}, {"device_ms", start.device_ms},
+                     {"memory_ms", start.memory_ms},   {"load_ms", start.load_ms},
+                     {"state_ms", start.state_ms},     {"tune_ms", start.tune_ms}};
+}
+
 void add_measurements(Json& report, const std::vector<StepTiming>& steps,
                       const std::deque<CollectiveRecord>& collectives, int64_t memory_bytes) {
   Json& memory = report["memory"];
@@ -99,6 +128,9 @@ void add_measurements(Json& report, const std::vector<StepTiming>& steps,
     }
     row["ms"] = steps.empty() ? 0.0 : total / static_cast<double>(steps.size());
   }
+  double total_ms = report["compile_ms"].get<double>();
+  for (const StepTiming& step : steps) total_ms += step.step_ms;
+  if (total_ms > 0) report["compile_share"] = report["compile_ms"].get<double>() / total_ms;
   report["steps"] = Json::array();
   for (const StepTiming& step : steps) {
     report["steps"].push_back({{"step_ms", step.step_ms},

@@ -22,6 +22,25 @@ nlohmann::ordered_json report_of_plan(const plan::Plan& plan);
 // Adds what the compiler remarked.
 void add_remarks(nlohmann::ordered_json& report, const std::vector<Remark>& remarks);
 
+// What passes before the first step on rank 0, in milliseconds.
+struct StartTiming {
+  double compile_ms = 0;  // from the imported program to the Plan; a saved Plan says what it took
+  double device_ms = 0;   // the device made ready: a GPU's context
+  double memory_ms = 0;   // the Plan's memory
+  double load_ms = 0;     // code loaded, kernels made
+  double state_ms = 0;    // the state read or drawn, and copied
+  double tune_ms = 0;     // candidates timed, or found in the cache
+
+  // From the program to kernels that can run.
+  double from_program_ms() const { return compile_ms + load_ms + tune_ms; }
+};
+
+// "start: compiled 512 ms, ...", one line.
+std::string to_string(const StartTiming& start);
+
+// Adds it; `compile_ms` then includes what the device did of it.
+void add_start(nlohmann::ordered_json& report, const StartTiming& start);
+
 // Adds what rank 0 measured: each step, and per collective the milliseconds per step.
 // `memory_bytes` is the most that any rank held; what the Plan does not know of it, the
 // workspace of kernels and messages, becomes a part of the memory of its own.

@@ -31,7 +31,10 @@ std::string head(const Json& report) {
   std::string lines = fmt::format("program       {}\n", text(report["program"]));
   lines += fmt::format("mesh          {}, {} rank{}\n", mesh_text(report["mesh"]), ranks,
                        ranks == 1 ? "" : "s");
-  lines += fmt::format("compiled in   {:.0f} ms\n", report["compile_ms"].get<double>());
+  lines += fmt::format("compiled in   {:.0f} ms", report["compile_ms"].get<double>());
+  if (report.contains("compile_share"))
+    lines += fmt::format(", {:.1f} % of the run", 100 * report["compile_share"].get<double>());
+  lines += "\n";
   const bool ran = memory.contains("workspace_bytes");
   lines += fmt::format(
       "memory/rank   {}: state {}, inputs {}, results {}, constants {}, temporaries {}, {}\n",
@@ -39,6 +42,15 @@ std::string head(const Json& report) {
       bytes(memory["input_bytes"]), bytes(memory["result_bytes"]), bytes(memory["constant_bytes"]),
       bytes(memory["temporary_bytes"]),
       ran ? "workspace " + bytes(memory["workspace_bytes"]) : "workspace not counted");
+  const Json& uses = report["memory_by_use"];
+  lines += fmt::format(
+      "of which      parameters {}, optimizer {}; at the peak activations {}, gradients {}, "
+      "temporaries {}, communication {}, gaps {}\n",
+      bytes(uses["parameter_bytes"]), bytes(uses["optimizer_bytes"]),
+      bytes(uses["activation_bytes"]), bytes(uses["gradient_bytes"]),
+      bytes(uses["temporary_bytes"]), bytes(uses["communication_bytes"]), bytes(uses["gap_bytes"]));
+  if (!text(uses["peak_op"]).empty())
+    lines += fmt::format("peak          at {}\n", text(uses["peak_op"]));
   lines += fmt::format("sent/rank     {} bytes a step\n", count(report["bytes_sent_per_step"]));
   lines +=
       fmt::format("work/rank     {:.4g} FLOPs a step, {:.3f} of an equal share\n",

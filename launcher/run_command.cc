@@ -2,10 +2,14 @@
 
 #include <fmt/ranges.h>
 
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "launcher/agreement.h"
+#include "launcher/cache_command.h"
 #include "launcher/expected_values.h"
 #include "launcher/inputs.h"
 #include "launcher/job.h"
@@ -17,6 +21,7 @@
 #include "launcher/report.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
+#include "support/file_cache.h"
 #include "support/names.h"
 #include "support/printable.h"
 #include "support/remedy.h"
@@ -59,10 +64,14 @@ class Session {
 
   // Whatever can be wrong is found here, before the first step.
   void prepare() {
+    lap();
     const bool has_parameters = read_parameters_on_root();
     together(communicator_, kFileError, [&] {
       with_remedy("express the program without it, on the CPU", [&] {
-        executor_.emplace(job_.plan, communicator_, make_device(place_, communicator_));
+        std::unique_ptr<Device> device = make_device(place_, communicator_, device_options());
+        start_.device_ms = lap();
+        executor_.emplace(job_.plan, communicator_, std::move(device));
+        start_.memory_ms = lap() - executor_->preparation().load_ms;
       });
       loop_.emplace(*executor_);
       metrics_ = name_metrics(job_.plan, loop_->metrics());
@@ -74,7 +83,10 @@ class Session {
       TrainingRun run{.initial = inputs_->initial(), .batches = inputs_->batches()};
       run.steps = job_.config.steps.value_or(-1);
       run.on_step = [this](const StepReport& report) { return on_step(report); };
+      lap();
       loop_->prepare(std::move(run));
+      executor_->synchronize();
+      start_.state_ms = lap();
     });
     on_root(communicator_, kFileError, [&] {
       if (!line_.expected.empty()) {
@@ -90,7 +102,42 @@ class Session {
       tolerances_ = read_tolerances(line_.tolerances);
     });
     executor_->settle();
+    start_.load_ms = executor_->preparation().load_ms;
+    start_.tune_ms = executor_->preparation().tune_ms;
+    start_.compile_ms = job_.plan.statistics().compile_ms();
     history_.resize(metrics_.size());
+  }
+
+  DeviceOptions device_options() const {
+    DeviceOptions options;
+    options.tuning_cache = cache_folder(line_, kTuningEntries);
+    options.graphs = line_.cuda_graphs;
+    options.watchdog = watchdog();
+    options.give_up = [](const std::string& message) {
+      fmt::print(stderr, "spmd-run: {}\n", printable(message));
+      std::fflush(nullptr);
+      std::_Exit(kRunFailed);
+    };
+    return options;
+  }
+
+  // How long a wait within a step may last. Ranks that are threads live and die together; they are
+  // only watched where that is asked for.
+  std::chrono::milliseconds watchdog() const {
+    constexpr double kSeconds = 20;
+    const bool alone = communicator_.size() == 1;
+    if (!line_.watchdog && (alone || (line_.ranks > 1 && !place_.cuda)))
+      return communicator_.timeout();
+    return std::chrono::milliseconds(
+        std::max<int64_t>(std::llround(1e3 * line_.watchdog.value_or(kSeconds)), 1));
+  }
+
+  // Milliseconds since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - lap_).count();
+    lap_ = now;
+    return ms;
   }
 
   // Whether the model's file holds values. It need only be there for other ranks when it does.
@@ -119,8 +166,10 @@ class Session {
     fmt::print("{} on {}, {} rank{}: compiled in {:.0f} ms, {} bytes sent a step and rank\n",
                printable(job_.plan.source()),
                executor_->mesh().num_axes() > 0 ? executor_->mesh().to_string() : "one device",
-               communicator_.size(), communicator_.size() == 1 ? "" : "s", statistics.compile_ms(),
+               communicator_.size(), communicator_.size() == 1 ? "" : "s", start_.from_program_ms(),
                with_thousands(statistics.bytes_sent_per_step()));
+    if (place_.cuda || line_.verbose)
+      fmt::print("{}\nmemory of a rank\n{}", to_string(start_), to_string(executor_->memory_use()));
     for (const std::string& note : executor_->device().notes())
       fmt::print("note: {}\n", printable(note));
     for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", printable(note));
@@ -147,6 +196,8 @@ class Session {
 
   // A failure in here is one rank's own: the others wait for it in a collective, or will.
   void train() {
+    const std::chrono::milliseconds usual = communicator_.timeout();
+    communicator_.set_timeout(watchdog());
     try {
       loop_->run();
     } catch (const OutputError&) {
@@ -156,6 +207,7 @@ class Session {
       if (communicator_.size() == 1 || text.rfind("rank ", 0) == 0) throw;
       throw UserError(fmt::format("rank {}", communicator_.rank()), text);
     }
+    communicator_.set_timeout(usual);
     if (log_) log_->finish();
   }
 
@@ -243,6 +295,7 @@ class Session {
     const int64_t memory = most_memory();
     on_root(communicator_, kFileError, [&] {
       nlohmann::ordered_json report = report_of_plan(job_.plan);
+      add_start(report, start_);
       add_measurements(report, timings_, executor_->collectives(), memory);
       add_remarks(report, job_.remarks);
       if (comparison_) add_comparison(report, *comparison_);
@@ -265,6 +318,8 @@ class Session {
   std::vector<std::string> metrics_;
   std::vector<std::vector<double>> history_;  // by metric, by step
   std::vector<StepTiming> timings_;
+  StartTiming start_;
+  std::chrono::steady_clock::time_point lap_{};
   bool check_failed_ = false;
   int64_t wrong_checks_ = 0;
   // On rank 0 only.

@@ -76,6 +76,7 @@ class StageCheck {
     compile_options.verify_each = true;
     compile_options.cost = options_.cost;
     compile_options.kernels = options_.kernels;
+    compile_options.streams = true;
     PipelineOptions pipeline;
     bool local = false;
     pipeline.on_pass = [&](const Pass& pass, size_t index, size_t) {

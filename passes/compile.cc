@@ -78,14 +78,18 @@ codegen::FuseRowsOptions fusion_for(KernelTarget target) {
 // Fewer than a vector of elements are not worth compiling.
 constexpr int64_t kFewestElements = 8;
 
-void compile_kernels(const CompileOptions& options, CompileResult& result) {
+// `begin`: of the compilation, whose time is limited.
+void compile_kernels(const CompileOptions& options, std::chrono::steady_clock::time_point begin,
+                     CompileResult& result) {
   if (options.kernels == KernelTarget::kNone) return;
   const auto start = std::chrono::steady_clock::now();
+  std::optional<double> seconds = options.budget;
+  if (seconds) *seconds -= milliseconds_since(begin) / 1e3;
   if (options.kernels == KernelTarget::kHost) {
-    compile_host_kernels(result.plan, {options.kernel_cache, kFewestElements},
+    compile_host_kernels(result.plan, {options.kernel_cache, kFewestElements, seconds},
                          &result.kernels_note);
   } else {
-    compile_cuda_kernels(result.plan, {options.kernel_architecture, options.kernel_cache},
+    compile_cuda_kernels(result.plan, {options.kernel_architecture, options.kernel_cache, seconds},
                          &result.kernels_note);
   }
   result.kernels_ms = milliseconds_since(start);
@@ -114,10 +118,11 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
     EmitInfo info = emit_info(module);
     if (!options.combine_collectives) info.combine_bytes = 0;
     if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
+    info.streams = options.streams;
     info.shape_products = options.kernels == KernelTarget::kCuda;
     info.fusions = &result.fusions;
     result.plan = emit_plan(module, info);
-    compile_kernels(options, result);
+    compile_kernels(options, start, result);
   }
   plan::Statistics& statistics = *result.plan.mutable_statistics();
   fill_collectives(result.collectives, statistics);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,10 @@ struct CompileOptions {
   bool attention_kernels = false;
   std::string why_no_attention_kernels;
   std::string kernel_cache;  // folder; empty: compiled kernels are not kept
+  // Seconds that compiling may take: when they are over, the kernels that are left are not
+  // compiled, and the device's own do those steps. Absent: as long as it takes.
+  std::optional<double> budget;
+  bool streams = false;  // the Plan says which steps may run beside collectives
 };
 
 // A value as propagation placed it, in words.

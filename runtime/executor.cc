@@ -45,7 +45,9 @@ Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
                                 communicator.size()),
                     fmt::format("start {} ranks, or give a mesh of {} devices", mesh_.num_devices(),
                                 communicator.size()));
+  const Clock::time_point begin = Clock::now();
   device_->load(plan);
+  preparation_.load_ms = milliseconds_since(begin);
   check_memory();
   allocate_buffers();
   find_aliases();
@@ -53,7 +55,9 @@ Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
       new Program{ProgramContext{plan_, mesh_, communicator_, *device_, {}, {}}, nullptr});
   const int program =
       plan.program_of_rank_size() == 0 ? 0 : plan.program_of_rank(communicator.rank());
+  const Clock::time_point loaded = Clock::now();
   program_->body = make_sequence(plan.programs(program).body(), program_->context);
+  preparation_.load_ms += milliseconds_since(loaded);
   if (program_->context.load.uses_local_buffers) allocate_locals();
 }
 
@@ -67,22 +71,23 @@ std::byte* Executor::allocate(int64_t bytes) {
 // Says so before anything is allocated, with what the bytes are for.
 void Executor::check_memory() const {
   const int64_t free = device_->free_memory();
-  int64_t arguments = 0, others = 0;
-  for (const plan::Buffer& buffer : plan_.buffers()) {
-    if (buffer.kind() == plan::Buffer::ARGUMENT) arguments += buffer.bytes();
-    if (buffer.kind() == plan::Buffer::RESULT || buffer.kind() == plan::Buffer::CONSTANT)
-      others += buffer.bytes();
-  }
-  const int64_t needed = plan_.arena_bytes() + arguments + others;
-  if (needed <= free) return;
+  if (free == INT64_MAX) return;
+  const MemoryUse use = spmd::memory_use(plan_);
+  if (use.total() <= free) return;
   const auto text = [](int64_t bytes) { return human_bytes(static_cast<double>(bytes)); };
+  std::string table = to_string(use);
+  table.pop_back();
   throw OutOfMemory(
       device_->description(),
-      fmt::format("{} of memory are free, but the program needs {}:\n  arguments {}\n  results and "
-                  "constants {}\n  values in between {}",
-                  text(free), text(needed), text(arguments), text(others),
-                  text(plan_.arena_bytes())),
+      fmt::format("{} of memory are free, but the program needs {}:\n{}", text(free),
+                  text(use.total()), table),
       "use more ranks, or shard larger tensors: spmd-run check says what a mesh needs");
+}
+
+MemoryUse Executor::memory_use() const {
+  MemoryUse use = spmd::memory_use(plan_);
+  if (workspace_ != nullptr) use.workspaces = program_->context.load.workspace_bytes;
+  return use;
 }
 
 void Executor::allocate_buffers() {
@@ -174,12 +179,23 @@ void Executor::set_argument(int index, const TensorView& global, const std::stri
                     name_or_number(argument.name(), "argument", index),
                     describe(placement.dtype(), shape)),
         "give a tensor of that type and shape");
-  set_argument(index, [&](const LocalBlock& block, std::byte* local) {
+  write_argument(index, [&](const LocalBlock& block, std::byte* local) {
     cut_block(placement, block, global.data, local);
   });
 }
 
-void Executor::set_argument(int index, const BlockWriter& write) {
+void Executor::draw_argument(int index, const NormalDraw& draw) {
+  const plan::Argument& argument = plan_.arguments(index);
+  const plan::Placement& placement = argument.placement();
+  const LocalBlock block = block_of(placement, mesh_, communicator_.rank());
+  if (device_->draw(draw, placement, block, buffers_[static_cast<size_t>(argument.buffer())]))
+    return;
+  write_argument(index, [&](const LocalBlock& part, std::byte* local) {
+    draw_block(draw, placement, part, local);
+  });
+}
+
+void Executor::write_argument(int index, const BlockWriter& write) {
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
   const auto bytes = static_cast<size_t>(local_bytes(placement));
@@ -204,7 +220,9 @@ void Executor::set_argument_local(int index, std::span<const std::byte> local) {
 
 void Executor::settle() {
   if (workspace_ != nullptr) return;
+  const Clock::time_point begin = Clock::now();
   device_->settle(program_->context.load);
+  preparation_.tune_ms = milliseconds_since(begin);
   workspace_ = allocate(program_->context.load.workspace_bytes);
 }
 
@@ -218,7 +236,7 @@ StepTiming Executor::step() {
   };
   const double comm_before = comm_ms();
   const Clock::time_point begin = Clock::now();
-  program_->body->run({buffers_.data(), workspace_});
+  device_->run_step(buffers_, [&] { program_->body->run({buffers_.data(), workspace_}); });
   exchange_aliases();
   device_->synchronize();
   StepTiming timing;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,8 @@
 #include "collectives/comm/communicator.h"
 #include "runtime/collective_step.h"
 #include "runtime/device/device.h"
+#include "runtime/memory_use.h"
+#include "runtime/normal_draw.h"
 #include "runtime/placement.h"
 #include "runtime/plan/plan.h"
 #include "runtime/tensor.h"
@@ -23,6 +26,12 @@ namespace spmd {
 // computation hides.
 struct StepTiming {
   double step_ms = 0, compute_ms = 0, comm_ms = 0, exposed_ms = 0;
+};
+
+// What it takes to make a Plan's kernels ready to run, in milliseconds.
+struct Preparation {
+  double load_ms = 0;  // code loaded, kernels made
+  double tune_ms = 0;  // settle(): what is timed, and agreed on
 };
 
 class Executor {
@@ -43,20 +52,24 @@ class Executor {
   // Bytes held for the Plan's buffers, and beside them for what kernels and the exchange of state
   // need.
   int64_t memory_bytes() const { return memory_bytes_ + device_->own_memory_bytes(); }
+  // The Plan's, with the workspace once it is known.
+  MemoryUse memory_use() const;
 
   // Gives an argument its value: this rank's block of a global tensor. Throws UserError when its
   // type or shape differs from the argument's.
   void set_argument(int argument, const TensorView& global, const std::string& source);
   // The same from local bytes, of the placement's local shape.
   void set_argument_local(int argument, std::span<const std::byte> local);
-  // The same from a writer, which is given this rank's block and zeros, of the placement's local
-  // shape, to write it to.
-  using BlockWriter = std::function<void(const LocalBlock& block, std::byte* local)>;
-  void set_argument(int argument, const BlockWriter& write);
+  // The same from a draw, on the device if it can.
+  void draw_argument(int argument, const NormalDraw& draw);
 
   // What ranks have to agree on before the first step; step() does it when nobody has. All ranks
   // call this together. Throws OutOfMemory.
   void settle();
+
+  const Preparation& preparation() const { return preparation_; }
+  // Waits for what the device was told to do.
+  void synchronize() { device_->synchronize(); }
 
   // Runs the program once, then puts aliased results in their arguments' places.
   StepTiming step();
@@ -86,6 +99,9 @@ class Executor {
     std::byte* staging = nullptr;
   };
 
+  // A writer is given this rank's block and zeros, of the placement's local shape, to write it to.
+  using BlockWriter = std::function<void(const LocalBlock& block, std::byte* local)>;
+  void write_argument(int argument, const BlockWriter& write);
   std::byte* allocate(int64_t bytes);
   void check_memory() const;
   void allocate_buffers();
@@ -102,6 +118,7 @@ class Executor {
   Mesh mesh_;
   std::unique_ptr<Device> device_;
   int64_t memory_bytes_ = 0;
+  Preparation preparation_;
   std::vector<std::byte*> buffers_;
   std::vector<Alias> aliases_;
   std::vector<int> argument_of_result_;  // -1: none

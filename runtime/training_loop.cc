@@ -25,8 +25,8 @@ void TrainingLoop::prepare(TrainingRun run) {
   check_all_bound();
   check_batches();
   for (const InitialValue& initial : run_.initial) {
-    if (initial.write)
-      executor_.set_argument(initial.argument, initial.write);
+    if (initial.draw)
+      executor_.draw_argument(initial.argument, *initial.draw);
     else
       executor_.set_argument(initial.argument, initial.value, initial.source);
   }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,9 @@ namespace spmd {
 // A value that an argument has from the start: state, or held in every step.
 struct InitialValue {
   int argument = 0;
-  TensorView value;    // global
-  std::string source;  // "state.safetensors: tensor w", for messages
-  // Writes each rank's block instead, where there is no `value`.
-  Executor::BlockWriter write = nullptr;
+  TensorView value;                               // global
+  std::string source;                             // "state.safetensors: tensor w", for messages
+  std::optional<NormalDraw> draw = std::nullopt;  // instead of `value`
 };
 
 // A value that advances: step i uses slice i of the leading dimension.

@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <functional>
 #include <unordered_map>
 
 #include "codegen/accesses.h"
-#include "codegen/kernels/cache.h"
 #include "codegen/kernels/emit.h"
 #include "codegen/kernels/host_compiler.h"
 #include "codegen/kernels/lower.h"
 #include "codegen/kernels/nvrtc.h"
 #include "codegen/kernels/prelude.h"
 #include "support/cpu_features.h"
+#include "support/file_cache.h"
 
 namespace spmd {
 namespace codegen::kernels {
@@ -20,9 +24,13 @@ namespace {
 
 class UnitBuilder {
  public:
-  UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements)
-      : plan_(plan), dialect_(dialect), fewest_elements_(fewest_elements) {}
+  UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements, int most_kernels)
+      : plan_(plan),
+        dialect_(dialect),
+        fewest_elements_(fewest_elements),
+        most_kernels_(most_kernels) {}
 
+  // Their texts.
   std::vector<std::string> run() {
     plan::KernelModule& module = *plan_.mutable_kernels();
     module.Clear();
@@ -59,8 +67,9 @@ class UnitBuilder {
     std::string text;
     plan::Kernel entry = dialect_.emit(*kernel, kNoName, text);
     auto& kernels = *plan_.mutable_kernels()->mutable_kernels();
-    const auto [known, is_new] = numbers_.try_emplace(text, kernels.size() + 1);
-    if (is_new) {
+    const auto [known, is_new] =
+        numbers_.try_emplace(text, kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
+    if (is_new && known->second > 0) {
       entry.set_name(fmt::format("k{}_{}", kernels.size(), family(step)));
       text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
       kernels_.push_back(std::move(text));
@@ -76,7 +85,8 @@ class UnitBuilder {
   plan::Plan& plan_;
   const Dialect& dialect_;
   int64_t fewest_elements_;
-  std::vector<std::string> kernels_;              // texts
+  int most_kernels_;
+  std::vector<std::string> kernels_;
   std::unordered_map<std::string, int> numbers_;  // by text
 };
 
@@ -88,18 +98,17 @@ const Dialect& dialect_of(plan::KernelModule::Target target) {
 
 namespace {
 
-// The units of a Plan's kernels: of one only, or as many as are compiled faster side by side. Sets
-// the Plan's steps and kernels.
-std::vector<std::string> emit_units(plan::Plan& plan, const Dialect& dialect,
-                                    int64_t fewest_elements, bool one) {
+using Units = std::vector<std::string>;
+
+// Of kernels' texts: up to `most_parts` units, about equally long.
+Units units_of(const std::vector<std::string>& kernels, const Dialect& dialect, size_t most_parts) {
   // Fewer kernels take less time than what a unit begins with.
   constexpr size_t kLeast = 4;
-  const std::vector<std::string> kernels = UnitBuilder(plan, dialect, fewest_elements).run();
   if (kernels.empty()) return {};
-  const size_t parts = one ? 1 : HostCompiler::parts_for(kernels.size(), kLeast);
+  const size_t parts = std::clamp<size_t>(kernels.size() / kLeast, 1, most_parts);
   size_t length = 0, done = 0;
   for (const std::string& kernel : kernels) length += kernel.size();
-  std::vector<std::string> units(parts, dialect.prelude());
+  Units units(parts, dialect.prelude());
   for (const std::string& kernel : kernels) {
     units[std::min(done * parts / length, parts - 1)] += kernel;
     done += kernel.size();
@@ -114,8 +123,9 @@ std::vector<std::string> emit_units(plan::Plan& plan, const Dialect& dialect,
 std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target,
                          int64_t fewest_elements) {
   using namespace codegen::kernels;
-  const std::vector<std::string> units =
-      emit_units(plan, dialect_of(target), fewest_elements, true);
+  const Dialect& dialect = dialect_of(target);
+  const Units units =
+      units_of(UnitBuilder(plan, dialect, fewest_elements, INT_MAX).run(), dialect, 1);
   return units.empty() ? std::string() : units[0];
 }
 
@@ -140,31 +150,67 @@ void drop_kernels(plan::Plan& plan) {
 
 namespace {
 
-using codegen::kernels::KernelCache;
+using codegen::kernels::Units;
 
 void give_up(plan::Plan& plan, const std::string& reason, std::string* note) {
   drop_kernels(plan);
   if (note != nullptr) *note = reason;
 }
 
-// Puts the code of `units` into the Plan: out of the cache, or compile(&error). `identity`: of the
-// compiler and its options.
-template <typename Compile>
-bool add_code(plan::Plan& plan, const std::vector<std::string>& units, const std::string& identity,
-              const std::string& cache_dir, std::string* note, const Compile& compile) {
-  const KernelCache cache(cache_dir);
-  std::vector<std::string> parts = units;
-  parts.push_back(identity);
-  const std::string key = KernelCache::key(parts);
+// Makes the code of a Plan's kernels.
+struct KernelMaker {
+  std::string identity;  // of the compiler and its options
+  std::string cache_dir;
+  std::optional<double> seconds;
+  std::function<Units(int most_kernels)> emit;
+  std::function<std::optional<std::string>(const Units& units, std::string* error)> compile;
+};
+
+// A Plan's kernels, compiled within the maker's time: all of them, or the first ones. nullopt, with
+// `error`, when none are. `note`: says so when it is not all.
+std::optional<std::string> compile_in_time(plan::Plan& plan, const KernelMaker& maker,
+                                           std::string* error, std::string* note) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kSample = 8;
+  const double seconds = *maker.seconds;
+  const int all = plan.kernels().kernels_size();
+  if (seconds <= 0) {
+    *error = "the compile budget is used up";
+    return std::nullopt;
+  }
+  const Clock::time_point begin = Clock::now();
+  std::optional<std::string> sample = maker.compile(maker.emit(kSample), error);
+  if (!sample || all <= kSample) return sample;
+  const double took = std::chrono::duration<double>(Clock::now() - begin).count();
+  const auto fitting = static_cast<int>(
+      std::clamp(kSample * (seconds - took) / std::max(took, 1e-6), 0.0, 1.0 * all));
+  if (fitting < all)
+    *note = fmt::format(
+        "the compile budget suffices for {} of {} kernels: the device's own do the other steps, "
+        "which is slower",
+        std::max(fitting, kSample), all);
+  if (fitting <= kSample) return sample;
+  return maker.compile(maker.emit(fitting), error);
+}
+
+// Puts the code of `units`, all of the Plan's kernels, into the Plan: out of the cache, or
+// compiled.
+bool add_code(plan::Plan& plan, const Units& units, const KernelMaker& maker, std::string* note) {
+  const FileCache cache(maker.cache_dir, kKernelEntries);
+  Units parts = units;
+  parts.push_back(maker.identity);
+  const std::string key = FileCache::key(parts);
   std::optional<std::string> code = cache.find(key);
   if (!code) {
-    std::string error;
-    code = compile(&error);
+    std::string error, partial;
+    code = maker.seconds ? compile_in_time(plan, maker, &error, &partial)
+                         : maker.compile(units, &error);
     if (!code) {
       give_up(plan, error, note);
       return false;
     }
-    cache.put(key, *code);
+    if (partial.empty()) cache.put(key, *code);
+    if (note != nullptr && !partial.empty()) *note = partial;
   }
   plan.mutable_kernels()->set_code(std::move(*code));
   return true;
@@ -174,29 +220,41 @@ bool add_code(plan::Plan& plan, const std::vector<std::string>& units, const std
 
 void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, std::string* note) {
   using namespace codegen::kernels;
-  const std::vector<std::string> units =
-      emit_units(plan, dialect_of(plan::KernelModule::HOST), options.fewest_elements, false);
+  const auto emit = [&](int most_kernels) {
+    const Dialect& dialect = dialect_of(plan::KernelModule::HOST);
+    return units_of(UnitBuilder(plan, dialect, options.fewest_elements, most_kernels).run(),
+                    dialect, HostCompiler::most_units());
+  };
+  const Units units = emit(INT_MAX);
   if (units.empty()) return;
   std::string error;
   const std::optional<HostCompiler> compiler = HostCompiler::find(&error);
   if (!compiler) return give_up(plan, error, note);
-  const auto compile = [&](std::string* why) { return compiler->compile(units, why); };
-  if (add_code(plan, units, compiler->identity(), options.cache_dir, note, compile))
+  const auto compile = [&](const Units& parts, std::string* why) {
+    return compiler->compile(parts, why);
+  };
+  const KernelMaker maker{compiler->identity(), options.cache_dir, options.seconds, emit, compile};
+  if (add_code(plan, units, maker, note))
     plan.mutable_kernels()->set_architecture(fmt::format("{}", fmt::join(cpu_features(), ",")));
 }
 
 void compile_cuda_kernels(plan::Plan& plan, const CudaKernelOptions& options, std::string* note) {
   using namespace codegen::kernels;
-  const std::string source = emit_kernels(plan, plan::KernelModule::CUDA);
-  if (source.empty()) return;
+  const auto emit = [&](int most_kernels) {
+    const Dialect& dialect = dialect_of(plan::KernelModule::CUDA);
+    return units_of(UnitBuilder(plan, dialect, 0, most_kernels).run(), dialect, 1);
+  };
+  const Units units = emit(INT_MAX);
+  if (units.empty()) return;
   std::string error;
   const std::optional<Nvrtc> compiler = Nvrtc::find(&error);
   if (!compiler) return give_up(plan, error, note);
-  const auto compile = [&](std::string* why) {
-    return compiler->compile(source, options.architecture, why);
+  const auto compile = [&](const Units& parts, std::string* why) {
+    return compiler->compile(parts[0], options.architecture, why);
   };
-  if (add_code(plan, {source}, compiler->identity(options.architecture), options.cache_dir, note,
-               compile))
+  const KernelMaker maker{compiler->identity(options.architecture), options.cache_dir,
+                          options.seconds, emit, compile};
+  if (add_code(plan, units, maker, note))
     plan.mutable_kernels()->set_architecture(options.architecture);
 }
 

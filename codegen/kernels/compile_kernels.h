@@ -1,6 +1,7 @@
 // Gives the steps of a Plan compiled kernels.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "runtime/plan/plan.pb.h"
@@ -21,6 +22,9 @@ struct HostKernelOptions {
   std::string cache_dir;  // empty: no cache
   // Shorter steps take longer to compile than the loops will ever lose by them.
   int64_t fewest_elements = 0;
+  // Seconds that compiling may take; absent: as long as it takes. When a few kernels show that not
+  // all can be compiled in it, the first ones are that can, and `note` says so.
+  std::optional<double> seconds;
 };
 
 // emit_kernels() for this machine's CPU, compiled by its C++ compiler or found in the cache.
@@ -29,8 +33,9 @@ struct HostKernelOptions {
 void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, std::string* note);
 
 struct CudaKernelOptions {
-  std::string architecture;  // "sm_90"
-  std::string cache_dir;     // empty: no cache
+  std::string architecture;       // "sm_90"
+  std::string cache_dir;          // empty: no cache
+  std::optional<double> seconds;  // as above
 };
 
 // The same for GPUs of an architecture, by NVRTC; no GPU is needed.

@@ -201,9 +201,8 @@ std::optional<HostCompiler> HostCompiler::find(std::string* error) {
   return compiler;
 }
 
-size_t HostCompiler::parts_for(size_t kernels, size_t least) {
-  const size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return std::clamp<size_t>(kernels / least, 1, std::min(cores, TemporaryFolder::kMostParts));
+size_t HostCompiler::most_units() {
+  return std::clamp<size_t>(std::thread::hardware_concurrency(), 1, TemporaryFolder::kMostParts);
 }
 
 std::optional<std::string> HostCompiler::compile(const std::vector<std::string>& units,

@@ -17,8 +17,8 @@ class HostCompiler {
   // change, flags, and this CPU's instruction sets.
   const std::string& identity() const { return identity_; }
 
-  // Units that are compiled side by side: as many as there are cores, each of `least` kernels.
-  static size_t parts_for(size_t kernels, size_t least);
+  // The most units that are compiled side by side: one for each core, up to a limit.
+  static size_t most_units();
 
   // The shared object of one or more units; nullopt when the compiler fails or writes none, `error`
   // then quotes what it says in one line.

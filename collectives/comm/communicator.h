@@ -58,6 +58,10 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
+  // From now on waits last no longer; the same on all ranks.
+  virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
+  virtual std::chrono::milliseconds timeout() const = 0;
+
   // The group of `members`, which are distinct and include this rank. Made once and kept. All
   // members ask for their groups in the same order.
   virtual Group& group(const std::vector<int>& members) = 0;

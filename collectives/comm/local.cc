@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "collectives/comm/bytes.h"
+#include "collectives/comm/waiting.h"
 #include "support/error.h"
 
 namespace spmd::comm {
@@ -38,9 +39,11 @@ struct LocalGroup : Group {
 // What all ranks share.
 class LocalHub {
  public:
-  LocalHub(int ranks, Options options) : ranks_(ranks), options_(options) {}
+  LocalHub(int ranks, Options options) : ranks_(ranks), timeout_(options.timeout) {}
 
   int ranks() const { return ranks_; }
+  std::chrono::milliseconds timeout() const { return timeout_; }
+  void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
   Meeting& meeting(const std::vector<int>& members) {
     std::lock_guard lock(mutex_);
@@ -76,7 +79,7 @@ class LocalHub {
   }
 
   const int ranks_;
-  const Options options_;
+  std::atomic<std::chrono::milliseconds> timeout_;
   std::mutex mutex_;
   std::map<std::vector<int>, std::unique_ptr<Meeting>> meetings_;
   std::atomic<bool> aborted_{false};
@@ -115,7 +118,7 @@ void LocalHub::meet(LocalGroup& group, int rank, const char* collective, std::st
   const auto all_came = [&] {
     return meeting.generation.load(std::memory_order_relaxed) != generation;
   };
-  meeting.all_here.wait_until(lock, Clock::now() + options_.timeout,
+  meeting.all_here.wait_until(lock, Clock::now() + timeout(),
                               [&] { return aborted_ || all_came(); });
   if (all_came()) return;
   check_aborted();
@@ -141,11 +144,7 @@ void LocalHub::time_out(const LocalGroup& group, int rank, const char* collectiv
   std::string missing;
   for (size_t i = 0; i < arrivals.size(); ++i)
     if (arrivals[i] < here) missing += " " + std::to_string(group.members()[i]);
-  const UserError error(
-      fmt::format("rank {}", rank),
-      fmt::format("waited {:.3g} s in {} of {} for rank{}",
-                  static_cast<double>(options_.timeout.count()) / 1e3, collective, op, missing),
-      "that rank hangs or is much slower: look at its process, and at the load of its machine");
+  const UserError error = waited_too_long({rank, collective, op, missing}, timeout());
   // Whoever comes late must not find this rank's memory gone.
   message_ = error.what();
   failed_rank_ = rank;
@@ -161,6 +160,8 @@ class LocalCommunicator : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return hub_->ranks(); }
+  std::chrono::milliseconds timeout() const override { return hub_->timeout(); }
+  void set_timeout(std::chrono::milliseconds timeout) override { hub_->set_timeout(timeout); }
 
   Group& group(const std::vector<int>& members) override {
     std::unique_ptr<LocalGroup>& group = groups_[members];

@@ -12,12 +12,12 @@
 #include <thread>
 
 #include "collectives/comm/bytes.h"
+#include "collectives/comm/termination.h"
+#include "collectives/comm/waiting.h"
 #include "support/error.h"
 
 namespace spmd::comm {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // MPI counts are ints; longer messages go in pieces, which arrive in the order they were sent.
 constexpr int64_t kPiece = int64_t{1} << 30;
@@ -25,12 +25,16 @@ constexpr int64_t kPiece = int64_t{1} << 30;
 constexpr int64_t kSmallAllReduce = 8 << 10;
 constexpr int kTag = 1;
 
-void check(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
+std::string mpi_text(int code) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw UserError("mpi", fmt::format("{} failed: {}", call, std::string(text, text + length)),
+  return {text, text + length};
+}
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  throw UserError("mpi", fmt::format("{} failed: {}", call, mpi_text(code)),
                   "see that all ranks are alive, and what MPI itself says");
 }
 
@@ -62,26 +66,30 @@ class Messages {
     }
   }
 
+  std::chrono::milliseconds timeout() const { return timeout_; }
+  void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+
   void wait(const char* collective, std::string_view op) {
-    Clock::time_point deadline{};
+    WaitClock clock;
     for (int64_t tries = 0; !requests_.empty(); ++tries) {
       int done = 0;
-      check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
-                        MPI_STATUSES_IGNORE),
-            collective);
+      const int result = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
+                                     MPI_STATUSES_IGNORE);
+      if (result != MPI_SUCCESS) throw lost(result, missing(collective, op));
       if (done) break;
       // Ranks may outnumber cores: let the one that is waited for run.
       std::this_thread::yield();
-      if (tries % 1024 != 0) continue;
-      if (tries == 0) deadline = Clock::now() + timeout_;
-      if (Clock::now() > deadline) time_out(collective, op);
+      if (tries % 64 != 0) continue;
+      if (clock.waited() > timeout_) throw waited_too_long(missing(collective, op), timeout_);
+      if (termination_is_due()) throw ended_while_waiting(missing(collective, op));
     }
     requests_.clear();
     peers_.clear();
   }
 
  private:
-  [[noreturn]] void time_out(const char* collective, std::string_view op) {
+  // What this rank waits for.
+  Wait missing(const char* collective, std::string_view op) {
     std::string missing;
     for (size_t i = 0; i < requests_.size(); ++i) {
       const std::string name = " " + std::to_string(peers_[i]);
@@ -91,11 +99,14 @@ class Messages {
     }
     int rank = 0;
     MPI_Comm_rank(comm_, &rank);
-    throw UserError(
-        fmt::format("rank {}", rank),
-        fmt::format("waited {:.3g} s in {} of {} for rank{}",
-                    static_cast<double>(timeout_.count()) / 1e3, collective, op, missing),
-        "that rank hangs or is much slower: look at its process, and at the load of its machine");
+    return {rank, collective, op, missing};
+  }
+
+  static UserError lost(int code, const Wait& wait) {
+    return UserError(
+        fmt::format("rank {}", wait.rank),
+        fmt::format("lost its connection {}: {}", what_is_waited_for(wait), mpi_text(code)),
+        "see that all ranks are alive, and what MPI itself says");
   }
 
   MPI_Comm comm_;
@@ -122,6 +133,8 @@ class MpiCommunicator : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  std::chrono::milliseconds timeout() const override { return messages_.timeout(); }
+  void set_timeout(std::chrono::milliseconds timeout) override { messages_.set_timeout(timeout); }
 
   Group& group(const std::vector<int>& members) override {
     std::unique_ptr<MpiGroup>& group = groups_[members];
@@ -236,8 +249,9 @@ class MpiCommunicator : public Communicator {
 
   void abort(const std::string& message, int exit_code) override {
     // A fault that all ranks meet alike is reported by the lowest of them: the others leave it the
-    // time to.
-    std::this_thread::sleep_for(std::chrono::milliseconds(150) * std::min(rank_, 8));
+    // time to. One that is being ended has none.
+    if (!termination_is_due())
+      std::this_thread::sleep_for(std::chrono::milliseconds(150) * std::min(rank_, 8));
     std::fprintf(stderr, "%s\n", message.c_str());
     std::fflush(stderr);
     MPI_Abort(comm_, exit_code);

@@ -4,10 +4,13 @@
 // copy_out() and synchronize() wait for all of it.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/device/kernel.h"
+#include "runtime/normal_draw.h"
 #include "runtime/transport.h"
 #include "support/error.h"
 
@@ -46,6 +49,13 @@ class Device {
   virtual void copy(std::byte* to, const std::byte* from, int64_t bytes) = 0;
   virtual void synchronize() = 0;
 
+  // Fills an argument's local part at `to` with a draw and its padding with zeros, as draw_block()
+  // would have it. False, and nothing is done, when the device leaves it to the host.
+  virtual bool draw(const NormalDraw&, const plan::Placement&, const LocalBlock&,
+                    std::byte* /*to*/) {
+    return false;
+  }
+
   // The kernel of any step but collectives and control flow. Throws UserError when the device
   // cannot do what the step asks for.
   virtual KernelPtr make_kernel(const plan::Step& step, LoadContext& context) = 0;
@@ -65,6 +75,13 @@ class Device {
   // Called once, after the last kernel is made and before the first one runs; all ranks call it
   // together, and settle what they have to agree on. Raises `context`'s workspace.
   virtual void settle(LoadContext& context) = 0;
+
+  // Does `work`, which queues a whole step on buffers at these addresses. A device may repeat what
+  // it queued for the same addresses before instead.
+  virtual void run_step(std::span<std::byte* const> /*buffers*/,
+                        const std::function<void()>& work) {
+    work();
+  }
 
   // Bytes held beside what allocate() gave, in the device's memory.
   virtual int64_t own_memory_bytes() const { return 0; }

@@ -62,11 +62,12 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
   return place;
 }
 
-std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator& communicator) {
+std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator& communicator,
+                                    const DeviceOptions& options) {
   require_device(place);
   if (!place.cuda) return std::make_unique<cpu::CpuDevice>();
   return std::make_unique<cuda::CudaDevice>(*cuda::Driver::find(), place.ordinal, communicator,
-                                            communicator.size() > 1 && !place.shared);
+                                            communicator.size() > 1 && !place.shared, options);
 }
 #else
 DevicePlace find_device(DeviceChoice choice, comm::Communicator&) {
@@ -75,7 +76,8 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator&) {
           "build it on a machine with the CUDA Toolkit, or pass --device cpu"};
 }
 
-std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator&) {
+std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator&,
+                                    const DeviceOptions&) {
   require_device(place);
   return std::make_unique<cpu::CpuDevice>();
 }

@@ -1,7 +1,9 @@
 // The device that a rank runs on, as the user asks for it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +26,15 @@ struct DevicePlace {
   std::string fact, remedy;
 };
 
+struct DeviceOptions {
+  std::string tuning_cache;  // folder for timed choices; empty: they are not kept
+  bool graphs = false;       // whole steps are recorded once, and repeated
+  // A collective between GPUs that lasts longer is given up; 0: none is. `give_up` is called on a
+  // thread of its own with the message, and does not return.
+  std::chrono::milliseconds watchdog{0};
+  std::function<void(const std::string& message)> give_up;
+};
+
 // All ranks call this together, and find devices of the same kind.
 DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator);
 
@@ -31,6 +42,7 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator);
 void require_device(const DevicePlace& place);
 
 // `communicator` outlives the device. Throws UserError when there is none, or when it is too old.
-std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator& communicator);
+std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator& communicator,
+                                    const DeviceOptions& options = {});
 
 }  // namespace spmd

@@ -69,7 +69,11 @@ void Verifier::run() {
   for (int32_t program : plan_.program_of_rank())
     expect(program >= 0 && program < plan_.programs_size(), "a rank's program does not exist");
   kernels();
-  for (const Program& program : plan_.programs()) sequence(program.body(), 0);
+  for (const Program& program : plan_.programs()) {
+    sequence(program.body(), 0);
+    streams(program.body());
+  }
+  races();
 }
 
 void Verifier::mesh() {
@@ -279,6 +283,7 @@ void Verifier::sequence(const Sequence& sequence, int depth) {
   for (const Step& s : sequence.steps()) {
     step_ = fmt::format("{} of {}", kind_name(s), s.op().empty() ? "no op" : s.op());
     step(s, depth);
+    if (depth > 0) no_stream(s);
     kernel(s);
   }
 }

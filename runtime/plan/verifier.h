@@ -30,6 +30,9 @@ class Verifier {
   void placement(const Placement& placement, int32_t buffer);
 
   void sequence(const Sequence& sequence, int depth);
+  void streams(const Sequence& body);
+  void no_stream(const Step& step) const;
+  void races() const;
   void step(const Step& step, int depth);
   // The step's kernel exists and takes as many arguments as the step has views in memory.
   void kernel(const Step& step);

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "codegen/kernels/cache.h"
 #include "codegen/kernels/compile_kernels.h"
 #include "codegen/kernels/host_compiler.h"
 #include "codegen/step_tree.h"

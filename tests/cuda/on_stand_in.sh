@@ -19,12 +19,69 @@ fail() {
   printf 'FAILED: %s:\n%s\n' "$1" "$output"
   failed=1
 }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+run+=(--cache-dir "$folder/cache")
 output=$("${run[@]}" --device cuda --check "$program/expected.safetensors" 2>&1) ||
   fail "digits_mlp gives other numbers"
 grep -q 'run on the host' <<< "$output" || fail "no word of the steps that run on the host"
 # Ranks that share a GPU.
 output=$("${run[@]}" --mesh data=2 --ranks 2 --check "$program/expected.safetensors" 2>&1) ||
   fail "digits_mlp on two ranks gives other numbers"
+
+# --- choices of the library are kept; a damaged one is chosen again, and that is said
+entries() { find "$folder/cache/tuning" -name '*.tuning' 2> /dev/null | sort; }
+[[ -n $(entries) ]] || fail "no choice was kept"
+before=$(entries)
+output=$("${run[@]}" --device cuda --steps 1 2>&1) || fail "a warm start"
+grep -q 'of its entries cannot be used' <<< "$output" && fail "sound entries are refused"
+[[ $(entries) == "$before" ]] || fail "a warm start chose again"
+entry=$(head -n 1 <<< "$before")
+printf x >> "$entry"
+output=$("${run[@]}" --device cuda --steps 1 2>&1) || fail "a start with a damaged entry"
+grep -q 'tuning: 1 of its entries cannot be used, and is timed again: the first is damaged' \
+  <<< "$output" || fail "the damaged entry is not named"
+# An entry of another problem under this one's name.
+cp "$(tail -n 1 <<< "$before")" "$entry"
+output=$("${run[@]}" --device cuda --steps 1 2>&1) || fail "a start with a foreign entry"
+grep -q 'the first is of something else' <<< "$output" || fail "the foreign entry is not named"
+# What the library does not know: it has another version.
+before=$(entries)
+output=$(SPMD_FAKE_CUBLAS_VERSION=130200 "${run[@]}" --device cuda --steps 1 2>&1) ||
+  fail "a start with another library"
+(( $(entries | wc -l) > $(wc -l <<< "$before") )) || fail "another library's choices are taken"
+output=$("$SPMD_RUN" cache clear --cache-dir "$folder/cache" 2>&1)
+[[ -z $(entries) ]] || fail "cache clear left choices"
+
+# --- random state is the same on every device and mesh, uneven ones too
+cat > "$folder/held.mlir" <<'MLIR'
+module @step attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["data"=2]>
+  func.func public @main(
+      %arg0: tensor<300x70xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}]>,
+                                 tf.aliasing_output = 0 : i32} loc("state['w']"),
+      %arg1: tensor<11x5x3xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}, {}]>,
+                                  tf.aliasing_output = 1 : i32} loc("state['b']"),
+      %arg2: tensor<7xf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>,
+                            tf.aliasing_output = 2 : i32} loc("state['c']"),
+      %arg3: tensor<7xf64> {tf.aliasing_output = 3 : i32} loc("state['d']"),
+      %arg4: tensor<9xf32> {tf.aliasing_output = 4 : i32} loc("state['mu']"))
+      -> (tensor<300x70xf32>, tensor<11x5x3xbf16>, tensor<7xf16>, tensor<7xf64>, tensor<9xf32>) {
+    return %arg0, %arg1, %arg2, %arg3, %arg4
+        : tensor<300x70xf32>, tensor<11x5x3xbf16>, tensor<7xf16>, tensor<7xf64>, tensor<9xf32>
+  }
+}
+MLIR
+first=
+for place in 'cpu --mesh data=1' 'cpu --mesh data=2 --ranks 2' 'cuda --mesh data=1' \
+  'cuda --mesh data=2 --ranks 2'; do
+  # shellcheck disable=SC2086
+  output=$("$SPMD_RUN" "$folder/held.mlir" --init random --codegen off --steps 1 \
+    --cache-dir "$folder/cache" --out "$folder/state" --device $place 2>&1) || fail "--device $place"
+  [[ -n $first ]] || { first=$folder/first; cp "$folder/state" "$first"; }
+  cmp "$first" "$folder/state" || fail "--device $place draws other numbers"
+done
+(( $(od -An -v -tx1 "$first" | tr -s ' ' '\n' | sort -u | wc -l) > 200 )) || fail "nothing was drawn"
 
 # --- what can be wrong with a GPU
 output=$(SPMD_FAKE_GPU_ARCHITECTURE=75 "${run[@]}" --device cuda 2>&1) && fail "sm_75 is taken"

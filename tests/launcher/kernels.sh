@@ -110,3 +110,26 @@ expect_error 2 'found "on", expected auto or off'
 run "${good[@]}" --explain fusion
 expect_success
 says 'of memory traffic a step'
+
+# A budget that is used up: no kernels, and that is said; the numbers are those of the loops.
+run "${good[@]}" --compile-budget 1e-9 --cache-dir budget --out budget.st
+expect_success
+says 'spmd-run: warning: model.mlir: no compiled kernels, steps are slower: the compile budget is used up' stderr
+cmp loops.st budget.st || fail "a run without its kernels gives other numbers"
+# One that suffices for a part of them.
+cat > patient_compiler <<'SH'
+#!/bin/sh
+sleep 1
+exec c++ "$@"
+SH
+chmod +x patient_compiler
+program=$SPMD_SOURCE_DIR/tests/data/models/gpt_fsdp
+large=("$program/model.mlir" --device cpu --state "$program/state.safetensors"
+  --batches "$program/batches.safetensors" --ranks 4 --cache-dir budget)
+CXX=./patient_compiler run "${large[@]}" --compile-budget 3 --check "$program/expected.safetensors"
+expect_success
+grep -qE 'the compile budget suffices for [0-9]+ of [0-9]+ kernels' stderr ||
+  fail "no word of the kernels that are left"
+says 'allow more seconds: --compile-budget' stderr
+run "${good[@]}" --compile-budget 0
+expect_error 2 '--compile-budget: found "0", expected seconds: more than 0'

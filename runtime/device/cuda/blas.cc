@@ -1,10 +1,12 @@
 #include "runtime/device/cuda/blas.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
 #include "runtime/device/cuda/stopwatch.h"
+#include "runtime/device/cuda/tuning_cache.h"
 #include "runtime/device/device.h"
 #include "support/error.h"
 #include "support/nvidia_libraries.h"
@@ -129,7 +131,39 @@ std::vector<cublasLtMatmulHeuristicResult_t> Matmul::candidates() const {
   return results;
 }
 
-MatmulChoice Matmul::choose() const {
+bool Matmul::is_supported() const {
+  static std::mutex mutex;
+  static std::vector<std::pair<MatmulProblem, bool>> known;
+  const std::lock_guard lock(mutex);
+  for (const auto& [problem, supported] : known)
+    if (problem == problem_) return supported;
+  return known.emplace_back(problem_, !found().empty()).second;
+}
+
+bool Matmul::accepts(const MatmulChoice& choice) const {
+  if (choice.workspace_bytes > kMostWorkspace) return false;
+  for (const cublasLtMatmulHeuristicResult_t& candidate : found())
+    if (std::memcmp(&candidate.algo, &choice.algorithm, sizeof candidate.algo) == 0)
+      return static_cast<int64_t>(candidate.workspaceSize) <= choice.workspace_bytes;
+  cublasLtMatmulHeuristicResult_t result{};
+  const cublasStatus_t status = blas_.MatmulAlgoCheck(blas_.handle(), description_, a_, b_, d_, d_,
+                                                      &choice.algorithm, &result);
+  return status == CUBLAS_STATUS_SUCCESS && result.state == CUBLAS_STATUS_SUCCESS &&
+         static_cast<int64_t>(result.workspaceSize) <= choice.workspace_bytes;
+}
+
+namespace {
+
+MatmulChoice choice_of(const cublasLtMatmulHeuristicResult_t& candidate) {
+  MatmulChoice choice;
+  choice.algorithm = candidate.algo;
+  choice.workspace_bytes = static_cast<int64_t>(candidate.workspaceSize);
+  return choice;
+}
+
+}  // namespace
+
+MatmulChoice Matmul::choose(TuningCache& cache, int& timed) const {
   struct Known {
     int architecture;
     MatmulProblem problem;
@@ -142,8 +176,23 @@ MatmulChoice Matmul::choose() const {
   const int architecture = blas_.gpu().architecture();
   for (const Known& entry : known)
     if (entry.architecture == architecture && entry.problem == problem_) return entry.choice;
-  known.push_back({architecture, problem_, time(candidates())});
-  return known.back().choice;
+  std::optional<MatmulChoice> choice = cache.find(problem_, blas_.version());
+  if (choice && !accepts(*choice)) {
+    cache.refuse("is no algorithm of the library");
+    choice.reset();
+  }
+  if (!choice) {
+    const std::vector<cublasLtMatmulHeuristicResult_t> found = candidates();
+    choice = time(found);
+    if (choice) {
+      cache.put(problem_, blas_.version(), *choice);
+      if (choice->candidates > 0) ++timed;
+    } else {
+      choice = choice_of(found.front());
+    }
+  }
+  known.push_back({architecture, problem_, *choice});
+  return *choice;
 }
 
 namespace {
@@ -167,24 +216,25 @@ void fill_randomly(const Gpu& gpu, const GpuMemory& memory, int64_t bytes, cudaD
       std::copy_n(reinterpret_cast<const std::byte*>(&value) + 2, 2, &piece[at]);
     }
   }
-  for (int64_t at = 0; at < bytes; at += kPiece)
-    gpu.check(gpu.driver().MemcpyHtoDAsync(
-                  memory.address() + static_cast<CUdeviceptr>(at), piece.data(),
-                  static_cast<size_t>(std::min(static_cast<int64_t>(piece.size()), bytes - at)),
-                  gpu.stream()),
-              "filling memory to time products");
+  int64_t done = std::min(static_cast<int64_t>(piece.size()), bytes);
+  gpu.check(gpu.driver().MemcpyHtoDAsync(memory.address(), piece.data(), static_cast<size_t>(done),
+                                         gpu.stream()),
+            "filling memory to time products");
+  while (done < bytes) {
+    const int64_t more = std::min(done, bytes - done);
+    gpu.check(
+        gpu.driver().MemcpyDtoDAsync(memory.address() + static_cast<CUdeviceptr>(done),
+                                     memory.address(), static_cast<size_t>(more), gpu.stream()),
+        "filling memory to time products");
+    done += more;
+  }
   gpu.synchronize();
 }
 
 }  // namespace
 
-MatmulChoice Matmul::time(const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) const {
-  const auto choice_of = [](const cublasLtMatmulHeuristicResult_t& candidate) {
-    MatmulChoice choice;
-    choice.algorithm = candidate.algo;
-    choice.workspace_bytes = static_cast<int64_t>(candidate.workspaceSize);
-    return choice;
-  };
+std::optional<MatmulChoice> Matmul::time(
+    const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) const {
   MatmulChoice best = choice_of(candidates.front());
   const MatmulProblem& p = problem_;
   // What takes no longer than its launch is not worth the time.
@@ -204,7 +254,7 @@ MatmulChoice Matmul::time(const std::vector<cublasLtMatmulHeuristicResult_t>& ca
     bias = GpuMemory(gpu, p.has_bias ? p.m * element_bytes(p.result) : 0);
     workspace = GpuMemory(gpu, kMostWorkspace);
   } catch (const OutOfMemory&) {
-    return best;  // no room to time anything: the heuristic's first choice
+    return std::nullopt;
   }
   fill_randomly(gpu, a, a_bytes, p.operands);
   fill_randomly(gpu, b, b_bytes, p.operands);

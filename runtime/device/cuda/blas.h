@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ namespace spmd::cuda {
   X(MatmulAlgoCheck)               \
   X(Matmul)
 // clang-format on
+
+class TuningCache;
 
 class Blas {
  public:
@@ -98,9 +101,10 @@ class Matmul {
   Matmul& operator=(const Matmul&) = delete;
 
   // Whether the library has an algorithm for the problem.
-  bool is_supported() const { return !found().empty(); }
-  // Times the candidates on memory of its own, or takes what this process has found before.
-  MatmulChoice choose() const;
+  bool is_supported() const;
+  // Times the candidates on memory of its own, or takes what this process has found before, or what
+  // is in the cache. `timed`: raised by one when candidates were timed.
+  MatmulChoice choose(TuningCache& cache, int& timed) const;
   void use(const MatmulChoice& choice) { choice_ = choice; }
   const MatmulChoice& choice() const { return choice_; }
   int64_t workspace_bytes() const { return choice_.workspace_bytes; }
@@ -111,7 +115,12 @@ class Matmul {
   std::vector<cublasLtMatmulHeuristicResult_t> found() const;
   // The same; throws UserError when there are none.
   std::vector<cublasLtMatmulHeuristicResult_t> candidates() const;
-  MatmulChoice time(const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) const;
+  // Whether the library has the algorithm of a choice that comes from elsewhere, with no more
+  // workspace.
+  bool accepts(const MatmulChoice& choice) const;
+  // nullopt when there is no memory to time them on.
+  std::optional<MatmulChoice> time(
+      const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) const;
   cublasStatus_t launch(const cublasLtMatmulAlgo_t& algorithm, const MatmulData& data,
                         std::byte* workspace, int64_t workspace_bytes) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 
 #include "runtime/device/cpu/gemm.h"
@@ -9,14 +10,20 @@
 #include "runtime/device/cuda/contraction.h"
 #include "runtime/device/cuda/stopwatch.h"
 #include "runtime/plan/accesses.h"
+#include "support/printable.h"
 #include "support/strings.h"
 
 namespace spmd::cuda {
 
 CudaDevice::CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator,
-                       bool has_nccl)
-    : gpu_(driver, ordinal), communicator_(communicator) {
-  if (has_nccl) nccl_ = std::make_unique<NcclGroups>(gpu_, communicator);
+                       bool has_nccl, const DeviceOptions& options)
+    : gpu_(driver, ordinal),
+      communicator_(communicator),
+      tuning_(gpu_, options.tuning_cache),
+      wants_graphs_(options.graphs) {
+  if (has_nccl)
+    nccl_ = std::make_unique<NcclGroups>(gpu_, communicator,
+                                         WatchOptions{options.watchdog, options.give_up});
   cpu::use_one_library_thread();
   used_before_ = gpu_.total_memory() - gpu_.free_memory();
   if (Trace::is_wanted()) trace_ = std::make_unique<Trace>(gpu_);
@@ -98,11 +105,12 @@ void CudaDevice::settle(LoadContext& context) {
   const bool alike = plan_->program_of_rank_size() == 0;
   std::vector<MatmulChoice> choices(products_.size());
   if (!alike || communicator_.rank() == 0)
-    std::transform(products_.begin(), products_.end(), choices.begin(), [](const Product& product) {
-      MatmulChoice choice = product.matmul->choose();
-      if (product.after_us) choice.after_us = product.after_us();
-      return choice;
-    });
+    std::transform(products_.begin(), products_.end(), choices.begin(),
+                   [&](const Product& product) {
+                     MatmulChoice choice = product.matmul->choose(tuning_, timed_);
+                     if (product.after_us) choice.after_us = product.after_us();
+                     return choice;
+                   });
   const size_t size = choices.size() * sizeof(MatmulChoice);
   if (alike && communicator_.size() > 1) {
     std::string bytes(reinterpret_cast<const char*>(choices.data()), size);
@@ -114,6 +122,33 @@ void CudaDevice::settle(LoadContext& context) {
     products_[i].matmul->use(choices[i]);
     context.need_workspace(products_[i].before + choices[i].workspace_bytes);
   }
+  if (wants_graphs_) graphs_ = std::make_unique<StepGraphs>(gpu_, why_no_graphs());
+}
+
+// What the host does in the middle of a step.
+std::string CudaDevice::why_no_graphs() const {
+  if (trace_) return "SPMD_CUDA_TRACE waits for every step";
+  if (!host_steps_.empty()) return fmt::format("a step runs on the host: {}", host_steps_.front());
+  std::string why;
+  const std::function<void(const plan::Sequence&)> look = [&](const plan::Sequence& sequence) {
+    for (const plan::Step& step : sequence.steps()) {
+      if (step.has_branch() || (step.has_while_() && step.while_().trip_count() <= 0))
+        why = fmt::format("the host decides in the middle of a step: {} of {}",
+                          plan::kind_name(step), step.op());
+      if (step.has_while_()) look(step.while_().body());
+    }
+  };
+  for (const plan::Program& program : plan_->programs()) look(program.body());
+  return why;
+}
+
+void CudaDevice::run_step(std::span<std::byte* const> buffers, const std::function<void()>& work) {
+  if (!graphs_) return work();
+  const bool was_possible = graphs_->obstacle().empty();
+  graphs_->run(buffers, work);
+  if (was_possible && !graphs_->obstacle().empty() && communicator_.rank() == 0)
+    fmt::print(stderr, "note: steps are not recorded as CUDA graphs: {}\n",
+               printable(graphs_->obstacle()));
 }
 
 KernelPtr CudaDevice::make_kernel(const plan::Step& step, LoadContext& context) {
@@ -147,10 +182,28 @@ KernelPtr CudaDevice::make_map(const plan::Step& step) {
 double CudaDevice::time_alone(Kernel& kernel, const plan::Step& step) {
   if (step.kernel() != 0 && times_alone_.contains(step.kernel()))
     return times_alone_[step.kernel()];
+  if (kernels_key_.empty()) kernels_key_ = FileCache::key({plan_->kernels().code()});
+  const std::string what =
+      step.kernel() != 0 && compiled_
+          ? fmt::format("kernel {} of {}", plan_->kernels().kernels(step.kernel() - 1).name(),
+                        kernels_key_)
+          : "map " + FileCache::key({step.elementwise().SerializeAsString()});
+  double microseconds = tuning_.find_time(what).value_or(0);
+  if (microseconds == 0) {
+    microseconds = measure_alone(kernel, step);
+    if (microseconds > 0) {
+      tuning_.put_time(what, microseconds);
+      ++timed_;
+    }
+  }
+  if (step.kernel() != 0) times_alone_[step.kernel()] = microseconds;
+  return microseconds;
+}
+
+double CudaDevice::measure_alone(Kernel& kernel, const plan::Step& step) const {
   constexpr int kTimes = 20;
   std::vector<GpuMemory> memory;
   std::vector<std::byte*> buffers(static_cast<size_t>(plan_->buffers_size()), nullptr);
-  double microseconds = 0;
   try {
     plan::for_each_view(step, [&](const plan::View& view, bool) {
       std::byte*& buffer = buffers[static_cast<size_t>(view.buffer())];
@@ -159,13 +212,12 @@ double CudaDevice::time_alone(Kernel& kernel, const plan::Step& step) {
     });
     const RunContext context{buffers.data(), nullptr};
     kernel.run(context);
-    microseconds = Stopwatch(gpu_).time([&] {
+    return Stopwatch(gpu_).time([&] {
       for (int i = 0; i < kTimes; ++i) kernel.run(context);
     }) / kTimes;
   } catch (const OutOfMemory&) {
+    return 0;
   }
-  if (step.kernel() != 0) times_alone_[step.kernel()] = microseconds;
-  return microseconds;
 }
 
 KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& context) {
@@ -210,6 +262,19 @@ std::vector<std::string> CudaDevice::notes() const {
       description(), text(allocated_), text(used))};
   if (!why_not_compiled_.empty())
     notes.push_back("the plan runs without its compiled kernels: " + why_not_compiled_);
+  if (!products_.empty())
+    notes.push_back(
+        fmt::format("{} matrix products: {} choices timed in this start, the others "
+                    "known",
+                    products_.size(), timed_));
+  if (graphs_)
+    notes.push_back(graphs_->obstacle().empty()
+                        ? "steps are recorded as CUDA graphs from the second one on"
+                        : "steps are not recorded as CUDA graphs: " + graphs_->obstacle());
+  if (nccl_ && !nccl_->why_not_watched().empty())
+    notes.push_back("nobody watches for collectives that hang: the driver says " +
+                    nccl_->why_not_watched());
+  for (std::string& note : tuning_.notes()) notes.push_back(std::move(note));
   if (host_steps_.empty()) return notes;
   std::map<std::string, int> kinds;
   for (const std::string& step : host_steps_) ++kinds[step.substr(0, step.find(':'))];

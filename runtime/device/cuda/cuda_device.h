@@ -16,8 +16,11 @@
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/cuda/nccl.h"
 #include "runtime/device/cuda/staging.h"
+#include "runtime/device/cuda/step_graphs.h"
 #include "runtime/device/cuda/trace.h"
+#include "runtime/device/cuda/tuning_cache.h"
 #include "runtime/device/device.h"
+#include "runtime/device/make_device.h"
 
 namespace spmd::cuda {
 
@@ -26,8 +29,8 @@ class CudaDevice : public Device {
   // `communicator`, which outlives the device: choices that ranks have to agree on are rank 0's.
   // `has_nccl`: every rank has a GPU of its own, and NCCL connects them. Throws UserError when the
   // GPU cannot be used, or NCCL is wanted and missing.
-  CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator,
-             bool has_nccl = false);
+  CudaDevice(const Driver& driver, int ordinal, comm::Communicator& communicator, bool has_nccl,
+             const DeviceOptions& options);
   ~CudaDevice() override;
 
   std::string description() const override;
@@ -40,6 +43,8 @@ class CudaDevice : public Device {
   void copy_out(void* to, const std::byte* from, int64_t bytes) override;
   void copy(std::byte* to, const std::byte* from, int64_t bytes) override;
   void synchronize() override { gpu_.synchronize(); }
+  bool draw(const NormalDraw& draw, const plan::Placement& placement, const LocalBlock& block,
+            std::byte* to) override;
 
   KernelPtr make_kernel(const plan::Step& step, LoadContext& context) override;
   KernelPtr from_host(const plan::Step& step, KernelPtr kernel, int64_t workspace_bytes,
@@ -48,6 +53,7 @@ class CudaDevice : public Device {
   std::unique_ptr<Transport> connect(comm::Group& group, const TransportNeeds& needs,
                                      const std::string& op) override;
   void settle(LoadContext& context) override;
+  void run_step(std::span<std::byte* const> buffers, const std::function<void()>& work) override;
   std::vector<std::string> notes() const override;
 
   // For kernels while they are made.
@@ -65,11 +71,14 @@ class CudaDevice : public Device {
   }
   // An Elementwise step, compiled or by the library; null when neither can.
   KernelPtr make_map(const plan::Step& step);
-  // Microseconds that a step's kernel takes, on memory of its own; 0 when there is none.
+  // Microseconds that a step's kernel takes, on memory of its own or by the cache; 0 when there is
+  // none.
   double time_alone(Kernel& kernel, const plan::Step& step);
 
  private:
   KernelPtr make_gpu_kernel(const plan::Step& step, LoadContext& context);
+  std::string why_no_graphs() const;
+  double measure_alone(Kernel& kernel, const plan::Step& step) const;
   KernelPtr traced(const plan::Step& step, bool on_host, KernelPtr kernel);
 
   Gpu gpu_;
@@ -91,10 +100,15 @@ class CudaDevice : public Device {
     std::function<double()> after_us;  // empty: nothing follows
   };
   std::vector<Product> products_;
+  TuningCache tuning_;
+  int timed_ = 0;                          // products and kernels, by settle()
   std::map<int32_t, double> times_alone_;  // by the number of the kernel
+  std::string kernels_key_;                // of the Plan's compiled code
   std::vector<std::string> host_steps_;    // "sort (model.py:12)", of steps that the CPU does
   int64_t gpu_steps_ = 0;
-  std::unique_ptr<Trace> trace_;  // null: steps are not waited for
+  bool wants_graphs_;
+  std::unique_ptr<StepGraphs> graphs_;  // null: steps are not recorded
+  std::unique_ptr<Trace> trace_;        // null: steps are not waited for
 };
 
 // By op family; null when the GPU has no kernel for the step.

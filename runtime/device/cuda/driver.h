@@ -34,6 +34,13 @@ namespace spmd::cuda {
   X(StreamDestroy)             \
   X(StreamSynchronize)         \
   X(StreamQuery)               \
+  X(StreamWriteValue32)        \
+  X(StreamBeginCapture)        \
+  X(StreamEndCapture)          \
+  X(GraphInstantiate)          \
+  X(GraphLaunch)               \
+  X(GraphDestroy)              \
+  X(GraphExecDestroy)          \
   X(EventCreate)               \
   X(EventDestroy)              \
   X(EventRecord)               \

@@ -95,9 +95,15 @@ std::optional<NcclReduction> nccl_type(const TransportNeeds& needs) {
 
 class NcclGroups::NcclTransport : public Transport {
  public:
-  NcclTransport(const Gpu& gpu, const Nccl& nccl, const Entry& entry,
+  NcclTransport(const Gpu& gpu, const Nccl& nccl, CollectiveWatch& watch, const Entry& entry,
                 const NcclReduction& reduction, std::string op)
-      : gpu_(gpu), nccl_(nccl), entry_(entry), reduction_(reduction), op_(std::move(op)) {}
+      : gpu_(gpu),
+        nccl_(nccl),
+        watch_(watch),
+        entry_(entry),
+        reduction_(reduction),
+        op_(std::move(op)),
+        number_(watch_.add(op_, peers())) {}
 
   void copy_rows(std::byte* to, int64_t to_pitch, const std::byte* from, int64_t from_pitch,
                  int64_t bytes, int64_t rows) override {
@@ -119,17 +125,21 @@ class NcclGroups::NcclTransport : public Transport {
   }
 
   void all_gather(const std::byte* in, std::byte* out, int64_t bytes) override {
+    const Watched watched(*this, "all_gather");
     check(nccl_.AllGather(in, out, static_cast<size_t>(bytes), ncclUint8, entry_.handle, stream()));
   }
   void all_reduce(const std::byte* in, std::byte* out, int64_t count) override {
+    const Watched watched(*this, "all_reduce");
     check(nccl_.AllReduce(in, out, static_cast<size_t>(count), reduction_.type, reduction_.op,
                           entry_.handle, stream()));
   }
   void reduce_scatter(const std::byte* in, std::byte* out, int64_t count) override {
+    const Watched watched(*this, "reduce_scatter");
     check(nccl_.ReduceScatter(in, out, static_cast<size_t>(count), reduction_.type, reduction_.op,
                               entry_.handle, stream()));
   }
   void all_to_all(const std::byte* in, std::byte* out, int64_t bytes) override {
+    const Watched watched(*this, "all_to_all");
     check(nccl_.GroupStart());
     for (int member = 0; member < entry_.group->size(); ++member) {
       send(in + member * bytes, bytes, member);
@@ -139,6 +149,7 @@ class NcclGroups::NcclTransport : public Transport {
   }
   void permute(const std::byte* in, std::byte* out, int64_t bytes, int source,
                int target) override {
+    const Watched watched(*this, "permute");
     check(nccl_.GroupStart());
     if (target >= 0) send(in, bytes, target);
     if (source >= 0) receive(out, bytes, source);
@@ -146,6 +157,27 @@ class NcclGroups::NcclTransport : public Transport {
   }
 
  private:
+  // A call between the two marks of the watch.
+  class Watched {
+   public:
+    Watched(const NcclTransport& transport, const char* kind) : watch_(transport.watch_) {
+      watch_.begin(transport.number_, kind);
+    }
+    ~Watched() { watch_.end(); }
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+
+   private:
+    CollectiveWatch& watch_;
+  };
+
+  std::string peers() const {
+    std::string text;
+    for (int member = 0; member < entry_.group->size(); ++member)
+      if (member != entry_.group->index())
+        text += fmt::format(" {}", entry_.group->members()[static_cast<size_t>(member)]);
+    return text;
+  }
   cudaStream_t stream() const { return reinterpret_cast<cudaStream_t>(gpu_.stream()); }
   void check(ncclResult_t result) const { nccl_.check(result, op_); }
   void send(const std::byte* from, int64_t bytes, int member) const {
@@ -157,9 +189,11 @@ class NcclGroups::NcclTransport : public Transport {
 
   const Gpu& gpu_;
   const Nccl& nccl_;
+  CollectiveWatch& watch_;
   const Entry& entry_;
   NcclReduction reduction_;
   std::string op_;
+  uint32_t number_;  // of the watch
 };
 
 NcclGroups::~NcclGroups() {
@@ -174,7 +208,7 @@ std::unique_ptr<Transport> NcclGroups::connect(comm::Group& group, const Transpo
   if (known == entries_.end())
     entries_.push_back(std::make_unique<Entry>(Entry{&group, op, nullptr}));
   const Entry& entry = known == entries_.end() ? *entries_.back() : **known;
-  return std::make_unique<NcclTransport>(gpu_, nccl_, entry, *nccl_type(needs), op);
+  return std::make_unique<NcclTransport>(gpu_, nccl_, watch_, entry, *nccl_type(needs), op);
 }
 
 void NcclGroups::open() {
@@ -188,6 +222,7 @@ void NcclGroups::open() {
         nccl_.CommInitRank(&entry->handle, entry->group->size(), ids[0], entry->group->index()),
         entry->op);
   }
+  if (!entries_.empty()) watch_.start();
 }
 
 }  // namespace spmd::cuda

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/cuda/collective_watch.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/transport.h"
 
@@ -51,8 +52,10 @@ std::optional<NcclReduction> nccl_type(const TransportNeeds& needs);
 // The groups of ranks that a Plan's collectives connect.
 class NcclGroups {
  public:
-  NcclGroups(const Gpu& gpu, comm::Communicator& communicator)
-      : gpu_(gpu), communicator_(communicator) {}
+  NcclGroups(const Gpu& gpu, comm::Communicator& communicator, WatchOptions watch)
+      : gpu_(gpu),
+        communicator_(communicator),
+        watch_(gpu, communicator.rank(), std::move(watch)) {}
   ~NcclGroups();
   NcclGroups(const NcclGroups&) = delete;
   NcclGroups& operator=(const NcclGroups&) = delete;
@@ -63,6 +66,9 @@ class NcclGroups {
   // Makes the groups' communicators, in the order in which they were first asked for. All ranks
   // call this together.
   void open();
+
+  // As CollectiveWatch has it.
+  const std::string& why_not_watched() const { return watch_.obstacle(); }
 
  private:
   struct Entry {
@@ -75,6 +81,7 @@ class NcclGroups {
   const Gpu& gpu_;
   comm::Communicator& communicator_;
   Nccl nccl_;
+  CollectiveWatch watch_;
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 

@@ -5,12 +5,16 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
 extern "C" void spmd_fake_enqueue(CUstream stream, std::function<void()> work);
 
 namespace {
+
+// The only algorithm that there is.
+constexpr uint64_t kAlgorithm = 0x53504d44;
 
 struct Layout {
   cudaDataType_t type = CUDA_R_32F;
@@ -112,7 +116,11 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
-size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+// SPMD_FAKE_CUBLAS_VERSION: that of the headers without it.
+size_t cublasLtGetVersion() {
+  const char* text = std::getenv("SPMD_FAKE_CUBLAS_VERSION");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : CUBLAS_VERSION;
+}
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* result, cublasComputeType_t compute,
                                         cudaDataType_t) {
@@ -182,22 +190,26 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
     return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
   results[0].workspaceSize = 512;
+  results[0].algo.data[0] = kAlgorithm;
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                       const cublasLtMatmulAlgo_t*,
-                                       cublasLtMatmulHeuristicResult_t*) {
+                                       const cublasLtMatmulAlgo_t* algorithm,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+  if (algorithm->data[0] != kAlgorithm) return CUBLAS_STATUS_NOT_SUPPORTED;
+  result->workspaceSize = 512;
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t la, const void* b,
                               cublasLtMatrixLayout_t lb, const void* beta, const void* c,
                               cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t ld,
-                              const cublasLtMatmulAlgo_t*, void* workspace, size_t bytes,
+                              const cublasLtMatmulAlgo_t* algorithm, void* workspace, size_t bytes,
                               cudaStream_t stream) {
+  if (algorithm->data[0] != kAlgorithm) return CUBLAS_STATUS_INVALID_VALUE;
   const Layout x = layout(la), y = layout(lb), z = layout(ld);
   const Description description_copy = *reinterpret_cast<const Description*>(description);
   const bool wide = description_copy.compute == CUBLAS_COMPUTE_64F;

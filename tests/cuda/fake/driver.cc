@@ -27,6 +27,7 @@ struct State {
   std::map<CUdeviceptr, size_t> memory;
   size_t used = 0;
   std::map<CUstream, std::deque<Work>> streams;
+  std::map<CUstream, std::deque<Work>> captured;  // of streams that are being captured
   int next_handle = 1;
 };
 
@@ -46,9 +47,14 @@ void finish(CUstream stream) {
 
 CUresult enqueue(CUstream stream, Work work) {
   const std::lock_guard lock(state().mutex);
-  state().streams[stream].push_back(std::move(work));
+  const auto captured = state().captured.find(stream);
+  auto& queue = captured != state().captured.end() ? captured->second : state().streams[stream];
+  queue.push_back(std::move(work));
   return CUDA_SUCCESS;
 }
+
+// What a capture forbids: waiting for the stream, and calls that act at once.
+bool is_capturing() { return !state().captured.empty(); }
 
 // Whether [address, address + bytes) lies in one allocation.
 bool is_allocated(CUdeviceptr address, size_t bytes) {
@@ -178,6 +184,7 @@ CUresult cuStreamDestroy(CUstream stream) {
 }
 CUresult cuStreamSynchronize(CUstream stream) {
   const std::lock_guard lock(state().mutex);
+  if (is_capturing()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   finish(stream);
   return CUDA_SUCCESS;
 }
@@ -196,6 +203,42 @@ CUresult cuEventSynchronize(CUevent) {
 }
 CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
   *milliseconds = 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned) {
+  return enqueue(stream, [=] { *reinterpret_cast<cuuint32_t*>(address) = value; });
+}
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  const std::lock_guard lock(state().mutex);
+  if (is_capturing()) return CUDA_ERROR_ILLEGAL_STATE;
+  state().captured[stream];
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  const std::lock_guard lock(state().mutex);
+  const auto captured = state().captured.find(stream);
+  if (captured == state().captured.end()) return CUDA_ERROR_ILLEGAL_STATE;
+  *graph = reinterpret_cast<CUgraph>(new std::deque<Work>(std::move(captured->second)));
+  state().captured.erase(captured);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiate(CUgraphExec* executable, CUgraph graph, unsigned long long) {
+  *executable = reinterpret_cast<CUgraphExec>(
+      new std::deque<Work>(*reinterpret_cast<std::deque<Work>*>(graph)));
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  for (const Work& work : *reinterpret_cast<std::deque<Work>*>(executable)) enqueue(stream, work);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete reinterpret_cast<std::deque<Work>*>(graph);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  delete reinterpret_cast<std::deque<Work>*>(executable);
   return CUDA_SUCCESS;
 }
 

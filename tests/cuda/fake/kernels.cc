@@ -67,6 +67,7 @@ std::map<std::string, Kernel> all_kernels() {
   SPMD_SIZES(SPMD_ADD_MOVES)
   SPMD_TYPES(SPMD_ADD_TYPE)
   SPMD_ADD(convert)
+  SPMD_ADD(draw_normal)
   SPMD_ADD(convolution_f16)
   SPMD_ADD(convolution_bf16)
   SPMD_ADD(convolution_f32)

@@ -106,6 +106,16 @@ struct RandomParameters {
   uint64_t counters = 0;  // used in all
 };
 
+// A block of a draw (runtime/normal_draw.h).
+struct DrawParameters {
+  Space space;  // the block's
+  int64_t global[kMostDims] = {}, local[kMostDims] = {};
+  int64_t first = 0;  // the place of the block's first element in the global tensor
+  uint64_t seed = 0;
+  double deviation = 0;
+  Float type = Float::kF32;
+};
+
 struct ConvolutionParameters {
   Space out;  // batch, feature, spatial...
   int64_t out_strides[kMostDims] = {}, in_strides[kMostDims] = {}, kernel_strides[kMostDims] = {};

@@ -1,3 +1,5 @@
+#include "support/file_cache.h"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -6,33 +8,31 @@
 #include <fstream>
 #include <thread>
 
-#include "codegen/kernels/cache.h"
-
-namespace spmd::codegen::kernels {
+namespace spmd {
 namespace {
 
 namespace fs = std::filesystem;
 
-class KernelCacheTest : public ::testing::Test {
+class FileCacheTest : public ::testing::Test {
  protected:
-  KernelCacheTest() {
-    std::string name = ::testing::TempDir() + "kernel-cache-XXXXXX";
+  FileCacheTest() {
+    std::string name = ::testing::TempDir() + "file-cache-XXXXXX";
     folder_ = mkdtemp(name.data());
   }
-  ~KernelCacheTest() override { fs::remove_all(folder_); }
+  ~FileCacheTest() override { fs::remove_all(folder_); }
   std::string entry() const { return folder_ + "/deep/cache/" + key_ + ".kernels"; }
 
   std::string folder_;
-  const std::string key_ = KernelCache::key({"source", "flags"});
+  const std::string key_ = FileCache::key({"source", "flags"});
 };
 
-TEST_F(KernelCacheTest, KeepsWhatIsPut) {
-  const KernelCache cache(folder_ + "/deep/cache");
+TEST_F(FileCacheTest, KeepsWhatIsPut) {
+  const FileCache cache(folder_ + "/deep/cache", "kernels");
   EXPECT_FALSE(cache.find(key_));
   const std::string code("code\0with zeros", 15);
   cache.put(key_, code);
   EXPECT_EQ(cache.find(key_), code);
-  EXPECT_FALSE(cache.find(KernelCache::key({"source", "flags", ""})));
+  EXPECT_FALSE(cache.find(FileCache::key({"source", "flags", ""})));
   ASSERT_EQ(cache.list().size(), 1u);
   EXPECT_EQ(cache.list()[0].name, key_);
   EXPECT_EQ(cache.clear(), 1);
@@ -40,26 +40,26 @@ TEST_F(KernelCacheTest, KeepsWhatIsPut) {
   EXPECT_EQ(cache.clear(), 0);
 }
 
-TEST_F(KernelCacheTest, SaysWhyNothingIsKept) {
-  const KernelCache cache(folder_ + "/deep");
+TEST_F(FileCacheTest, SaysWhyNothingIsKept) {
+  const FileCache cache(folder_ + "/deep", "kernels");
   cache.put(key_, "some code");
   EXPECT_EQ(cache.obstacle(), "");
   chmod((folder_ + "/deep").c_str(), 0777);
   EXPECT_EQ(cache.obstacle(), "can be written by others");
   std::ofstream(folder_ + "/file") << "a file";
-  EXPECT_EQ(KernelCache(folder_ + "/file").obstacle(), "is no folder");
-  const KernelCache below(folder_ + "/file/kernels");
+  EXPECT_EQ(FileCache(folder_ + "/file", "kernels").obstacle(), "is no folder");
+  const FileCache below(folder_ + "/file/kernels", "kernels");
   below.put(key_, "some code");
   EXPECT_EQ(below.obstacle(), "cannot be made: Not a directory");
-  EXPECT_EQ(KernelCache("").obstacle(), "");
+  EXPECT_EQ(FileCache("", "kernels").obstacle(), "");
 }
 
-TEST_F(KernelCacheTest, KeysSayWherePartsEnd) {
-  EXPECT_NE(KernelCache::key({"ab", "c"}), KernelCache::key({"a", "bc"}));
+TEST_F(FileCacheTest, KeysSayWherePartsEnd) {
+  EXPECT_NE(FileCache::key({"ab", "c"}), FileCache::key({"a", "bc"}));
 }
 
-TEST_F(KernelCacheTest, IgnoresDamagedEntries) {
-  const KernelCache cache(folder_ + "/deep/cache");
+TEST_F(FileCacheTest, IgnoresDamagedEntries) {
+  const FileCache cache(folder_ + "/deep/cache", "kernels");
   cache.put(key_, "some code");
   const auto size = static_cast<int64_t>(fs::file_size(entry()));
   for (int64_t at = 0; at < size; ++at) {
@@ -71,11 +71,34 @@ TEST_F(KernelCacheTest, IgnoresDamagedEntries) {
     EXPECT_FALSE(cache.find(key_)) << at;
   }
   fs::resize_file(entry(), 20);
-  EXPECT_FALSE(cache.find(key_));
+  std::string fault;
+  EXPECT_FALSE(cache.find(key_, &fault));
+  EXPECT_EQ(fault, "is damaged");
 }
 
-TEST_F(KernelCacheTest, IgnoresWhatOthersCanWrite) {
-  const KernelCache cache(folder_ + "/deep/cache");
+TEST_F(FileCacheTest, SaysWhatIsWrongWithAnEntry) {
+  const FileCache cache(folder_ + "/deep/cache", "kernels");
+  std::string fault = "something";
+  cache.put(FileCache::key({"another"}), "some code");
+  EXPECT_FALSE(cache.find(key_, &fault));
+  EXPECT_EQ(fault, "") << "there is none";
+  cache.put(key_, "some code");
+  chmod(entry().c_str(), 0666);
+  EXPECT_FALSE(cache.find(key_, &fault));
+  EXPECT_EQ(fault, "belongs to another user, or can be written by others");
+}
+
+// Kinds do not see each other's entries, where they share a folder.
+TEST_F(FileCacheTest, KindsAreApart) {
+  const FileCache cache(folder_, "kernels"), other(folder_, "tuning");
+  cache.put(key_, "some code");
+  EXPECT_FALSE(other.find(key_));
+  EXPECT_EQ(other.clear(), 0);
+  EXPECT_EQ(cache.list().size(), 1u);
+}
+
+TEST_F(FileCacheTest, IgnoresWhatOthersCanWrite) {
+  const FileCache cache(folder_ + "/deep/cache", "kernels");
   cache.put(key_, "some code");
   chmod(entry().c_str(), 0666);
   EXPECT_FALSE(cache.find(key_));
@@ -90,8 +113,8 @@ TEST_F(KernelCacheTest, IgnoresWhatOthersCanWrite) {
 }
 
 // Whoever reads sees one of the whole entries.
-TEST_F(KernelCacheTest, ManyWritersAtOnce) {
-  const KernelCache cache(folder_ + "/deep/cache");
+TEST_F(FileCacheTest, ManyWritersAtOnce) {
+  const FileCache cache(folder_ + "/deep/cache", "kernels");
   std::vector<std::thread> writers;
   for (int w = 0; w < 4; ++w)
     writers.emplace_back([&, w] {
@@ -106,12 +129,12 @@ TEST_F(KernelCacheTest, ManyWritersAtOnce) {
   EXPECT_EQ(cache.list().size(), 1u);
 }
 
-TEST(KernelCache, WithoutAFolderNothingIsKept) {
-  const KernelCache cache("");
+TEST(FileCache, WithoutAFolderNothingIsKept) {
+  const FileCache cache("", "kernels");
   cache.put("key", "code");
   EXPECT_FALSE(cache.find("key"));
   EXPECT_TRUE(cache.list().empty());
 }
 
 }  // namespace
-}  // namespace spmd::codegen::kernels
+}  // namespace spmd

@@ -1,4 +1,4 @@
-#include "codegen/kernels/cache.h"
+#include "support/file_cache.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,13 +12,12 @@
 #include <cstring>
 #include <filesystem>
 
-namespace spmd::codegen::kernels {
+namespace spmd {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "spmdk001";
-constexpr std::string_view kSuffix = ".kernels";
 
 std::string hash_of(std::string_view data) {
   const XXH128_hash_t hash = XXH3_128bits(data.data(), data.size());
@@ -43,13 +42,20 @@ std::string distrust_of(const std::string& folder) {
 
 bool is_trusted_folder(const std::string& folder) { return distrust_of(folder).empty(); }
 
-// All of a file that is_trusted().
-std::optional<std::string> read_trusted(const std::string& path) {
+// All of a file that is_trusted(); `fault` as in find().
+std::optional<std::string> read_trusted(const std::string& path, std::string& fault) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file < 0) return std::nullopt;
+  if (file < 0) {
+    if (errno != ENOENT) fault = fmt::format("cannot be read: {}", std::strerror(errno));
+    return std::nullopt;
+  }
   struct stat about;
   std::optional<std::string> content;
-  if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && is_trusted(about)) {
+  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+    fault = "is no file";
+  } else if (!is_trusted(about)) {
+    fault = "belongs to another user, or can be written by others";
+  } else {
     content.emplace(static_cast<size_t>(about.st_size), '\0');
     size_t done = 0;
     while (done < content->size()) {
@@ -57,7 +63,10 @@ std::optional<std::string> read_trusted(const std::string& path) {
       if (n <= 0) break;
       done += static_cast<size_t>(n);
     }
-    if (done != content->size()) content.reset();
+    if (done != content->size()) {
+      content.reset();
+      fault = "cannot be read whole";
+    }
   }
   close(file);
   return content;
@@ -74,42 +83,44 @@ bool write_all(int file, std::string_view data) {
 
 }  // namespace
 
-std::string KernelCache::default_folder() {
+std::string FileCache::default_root() {
   const auto variable = [](const char* name) -> std::string {
     const char* value = std::getenv(name);
     return value ? value : "";
   };
-  if (const std::string own = variable("SPMD_CACHE_DIR"); !own.empty()) return own + "/kernels";
-  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty())
-    return xdg + "/spmd/kernels";
-  if (const std::string home = variable("HOME"); !home.empty())
-    return home + "/.cache/spmd/kernels";
+  if (const std::string own = variable("SPMD_CACHE_DIR"); !own.empty()) return own;
+  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/spmd";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/spmd";
   return {};
 }
 
-std::string KernelCache::key(const std::vector<std::string>& parts) {
+std::string FileCache::key(const std::vector<std::string>& parts) {
   std::string all;
   for (const std::string& part : parts) all += fmt::format("{}:{}", part.size(), part);
   return hash_of(all);
 }
 
-std::string KernelCache::file_of(const std::string& key) const {
-  return fmt::format("{}/{}{}", folder_, key, kSuffix);
+std::string FileCache::file_of(const std::string& key) const {
+  return fmt::format("{}/{}{}", folder_, key, suffix_);
 }
 
-// An entry: the magic number, the hash of the code, the code.
-std::optional<std::string> KernelCache::find(const std::string& key) const {
+// An entry: the magic number, the hash of the content, the content.
+std::optional<std::string> FileCache::find(const std::string& key, std::string* fault) const {
   if (folder_.empty() || !is_trusted_folder(folder_)) return std::nullopt;
-  std::optional<std::string> content = read_trusted(file_of(key));
+  std::string why;
+  std::optional<std::string> content = read_trusted(file_of(key), why);
   const size_t header = kMagic.size() + 32;
-  if (!content || content->size() <= header || !content->starts_with(kMagic)) return std::nullopt;
-  const std::string_view code = std::string_view(*content).substr(header);
-  if (content->compare(kMagic.size(), 32, hash_of(code)) != 0) return std::nullopt;
+  const bool is_whole =
+      content && content->size() > header && content->starts_with(kMagic) &&
+      content->compare(kMagic.size(), 32, hash_of(std::string_view(*content).substr(header))) == 0;
+  if (content && !is_whole) why = "is damaged";
+  if (fault != nullptr) *fault = why;
+  if (!is_whole) return std::nullopt;
   content->erase(0, header);
   return content;
 }
 
-void KernelCache::put(const std::string& key, const std::string& code) const {
+void FileCache::put(const std::string& key, const std::string& content) const {
   if (folder_.empty()) return;
   std::error_code ignored;
   if (!fs::exists(folder_, ignored)) {
@@ -121,12 +132,12 @@ void KernelCache::put(const std::string& key, const std::string& code) const {
   const int file = mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) return;
   const bool written =
-      write_all(file, kMagic) && write_all(file, hash_of(code)) && write_all(file, code);
+      write_all(file, kMagic) && write_all(file, hash_of(content)) && write_all(file, content);
   if (close(file) != 0 || !written || rename(name.c_str(), file_of(key).c_str()) != 0)
     unlink(name.c_str());
 }
 
-std::string KernelCache::obstacle() const {
+std::string FileCache::obstacle() const {
   if (folder_.empty()) return {};
   std::string distrust = distrust_of(folder_);
   if (distrust.empty() && access(folder_.c_str(), R_OK | W_OK | X_OK) != 0)
@@ -134,24 +145,24 @@ std::string KernelCache::obstacle() const {
   return distrust;
 }
 
-std::vector<KernelCache::Entry> KernelCache::list() const {
+std::vector<FileCache::Entry> FileCache::list() const {
   std::vector<Entry> entries;
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     struct stat about;
-    if (!name.ends_with(kSuffix) || lstat(it->path().c_str(), &about) != 0) continue;
-    entries.push_back({name.substr(0, name.size() - kSuffix.size()), about.st_size,
+    if (!name.ends_with(suffix_) || lstat(it->path().c_str(), &about) != 0) continue;
+    entries.push_back({name.substr(0, name.size() - suffix_.size()), about.st_size,
                        static_cast<int64_t>(about.st_mtime)});
   }
   return entries;
 }
 
-int64_t KernelCache::clear() const {
+int64_t FileCache::clear() const {
   int64_t removed = 0;
   for (const Entry& entry : list())
     if (unlink(file_of(entry.name).c_str()) == 0) ++removed;
   return removed;
 }
 
-}  // namespace spmd::codegen::kernels
+}  // namespace spmd

@@ -1,0 +1,14 @@
+// What a rank does when it is told to end (SIGTERM), as launchers do when another rank has died: it
+// says what it waits for, first.
+#pragma once
+
+namespace spmd::comm {
+
+// From now on SIGTERM is answered. Waits of this rank that do not end soon after it throw
+// (waiting.h). A rank that computes until the time is up says so, and ends with exit code 143.
+void answer_termination(int rank);
+
+// Whether SIGTERM came so long ago that what is waited for will not come.
+bool termination_is_due();
+
+}  // namespace spmd::comm

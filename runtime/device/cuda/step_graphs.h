@@ -1,0 +1,41 @@
+// Steps as CUDA graphs: what a step queues is recorded once and then launched as one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device/cuda/gpu.h"
+
+namespace spmd::cuda {
+
+class StepGraphs {
+ public:
+  // `obstacle`: why steps cannot be recorded; empty: nothing is known to forbid it.
+  StepGraphs(const Gpu& gpu, std::string obstacle) : gpu_(gpu), obstacle_(std::move(obstacle)) {}
+  ~StepGraphs();
+  StepGraphs(const StepGraphs&) = delete;
+  StepGraphs& operator=(const StepGraphs&) = delete;
+
+  // Does `work`, as Device::run_step() has it. The first step is never recorded: libraries load
+  // what they need in it.
+  void run(std::span<std::byte* const> buffers, const std::function<void()>& work);
+
+  // Why steps are not recorded, or not any more; empty: they are.
+  const std::string& obstacle() const { return obstacle_; }
+
+ private:
+  using Addresses = std::vector<std::byte*>;
+
+  // Null when it cannot be: `work` has then not been done.
+  CUgraphExec record(const std::function<void()>& work);
+
+  const Gpu& gpu_;
+  std::string obstacle_;
+  bool is_warm_ = false;
+  std::map<Addresses, CUgraphExec> graphs_;
+};
+
+}  // namespace spmd::cuda

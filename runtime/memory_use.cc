@@ -1,0 +1,175 @@
+#include "runtime/memory_use.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "runtime/plan/accesses.h"
+#include "support/error.h"
+#include "support/names.h"
+#include "support/printable.h"
+#include "support/strings.h"
+
+namespace spmd {
+namespace {
+
+// How the outermost steps of a program use a buffer of the arena.
+struct BufferUse {
+  int first = -1, last = -1;
+  bool in_message = false, feeds_state = false;
+};
+
+class ArenaUse {
+ public:
+  explicit ArenaUse(const plan::Plan& plan)
+      : plan_(plan), uses_(static_cast<size_t>(plan.buffers_size())) {
+    for (const plan::Argument& argument : plan.arguments()) {
+      if (argument.aliased_result() < 0) continue;
+      state_.insert(argument.buffer());
+      state_.insert(plan.results(argument.aliased_result()).buffer());
+    }
+    const plan::Sequence& body = plan.programs(0).body();
+    for (int s = 0; s < body.steps_size(); ++s) visit(body.steps(s), s);
+  }
+
+  // Adds the arena's part.
+  void add_to(MemoryUse& use) const {
+    const plan::Sequence& body = plan_.programs(0).body();
+    const int peak = peak_step();
+    if (peak < 0) return;
+    use.peak_op = body.steps(peak).op();
+    use.gaps = plan_.arena_bytes();
+    std::set<int32_t> accessed;
+    for_each_step(body.steps(peak), [&](const plan::Step& step) {
+      plan::for_each_view(step,
+                          [&](const plan::View& view, bool) { accessed.insert(view.buffer()); });
+    });
+    for (int32_t b = 0; b < plan_.buffers_size(); ++b) {
+      const BufferUse& buffer = uses_[static_cast<size_t>(b)];
+      if (buffer.first < 0 || buffer.first > peak || buffer.last < peak) continue;
+      int64_t& kind = buffer.in_message      ? use.messages
+                      : buffer.feeds_state   ? use.gradients
+                      : accessed.contains(b) ? use.temporaries
+                                             : use.activations;
+      kind += plan_.buffers(b).bytes();
+      use.gaps -= plan_.buffers(b).bytes();
+    }
+    use.gaps = std::max<int64_t>(use.gaps, 0);
+  }
+
+ private:
+  // The step and those within it.
+  static void for_each_step(const plan::Step& step,
+                            const std::function<void(const plan::Step&)>& visit) {
+    visit(step);
+    const auto inner = [&](const plan::Sequence& sequence) {
+      for (const plan::Step& each : sequence.steps()) for_each_step(each, visit);
+    };
+    if (step.has_while_()) {
+      inner(step.while_().condition());
+      inner(step.while_().body());
+    }
+    for (const plan::Sequence& branch : step.branch().branches()) inner(branch);
+  }
+
+  void visit(const plan::Step& outer, int number) {
+    for_each_step(outer, [&](const plan::Step& step) {
+      bool writes_state = false;
+      plan::for_each_view(step, [&](const plan::View& view, bool writes) {
+        writes_state = writes_state || (writes && state_.contains(view.buffer()));
+      });
+      plan::for_each_view(step, [&](const plan::View& view, bool writes) {
+        if (plan_.buffers(view.buffer()).kind() != plan::Buffer::ARENA) return;
+        BufferUse& use = uses_[static_cast<size_t>(view.buffer())];
+        if (use.first < 0) use.first = number;
+        use.last = number;
+        use.in_message = use.in_message || step.has_collective();
+        use.feeds_state = use.feeds_state || (writes_state && !writes);
+      });
+    });
+  }
+
+  // Where the most bytes are alive; -1: nowhere.
+  int peak_step() const {
+    std::vector<int64_t> changes(static_cast<size_t>(plan_.programs(0).body().steps_size()) + 1, 0);
+    for (size_t b = 0; b < uses_.size(); ++b) {
+      if (uses_[b].first < 0) continue;
+      const int64_t bytes = plan_.buffers(static_cast<int>(b)).bytes();
+      changes[static_cast<size_t>(uses_[b].first)] += bytes;
+      changes[static_cast<size_t>(uses_[b].last) + 1] -= bytes;
+    }
+    int peak = -1;
+    int64_t alive = 0, most = 0;
+    for (size_t s = 0; s < changes.size(); ++s) {
+      alive += changes[s];
+      if (alive <= most) continue;
+      most = alive;
+      peak = static_cast<int>(s);
+    }
+    return peak;
+  }
+
+  const plan::Plan& plan_;
+  std::vector<BufferUse> uses_;
+  std::set<int32_t> state_;
+};
+
+}  // namespace
+
+bool is_optimizer_state(const std::string& name) {
+  static const std::set<std::string> kWords = {"mu",       "nu",       "trace", "count", "step",
+                                               "momentum", "velocity", "m",     "v",     "moments"};
+  const auto words = words_of(name);
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return kWords.contains(word); });
+}
+
+int64_t MemoryUse::total() const {
+  return parameters + optimizer_state + inputs + results + constants + messages + gradients +
+         temporaries + activations + gaps + std::max<int64_t>(workspaces, 0);
+}
+
+MemoryUse memory_use(const plan::Plan& plan) {
+  MemoryUse use;
+  std::set<int32_t> counted;
+  for (const plan::Argument& argument : plan.arguments()) {
+    if (!counted.insert(argument.buffer()).second) continue;
+    int64_t& kind = argument.aliased_result() < 0         ? use.inputs
+                    : is_optimizer_state(argument.name()) ? use.optimizer_state
+                                                          : use.parameters;
+    kind += plan.buffers(argument.buffer()).bytes();
+  }
+  for (const plan::Buffer& buffer : plan.buffers()) {
+    if (buffer.kind() == plan::Buffer::RESULT) use.results += buffer.bytes();
+    if (buffer.kind() == plan::Buffer::CONSTANT) use.constants += buffer.bytes();
+  }
+  ArenaUse(plan).add_to(use);
+  return use;
+}
+
+std::string to_string(const MemoryUse& use) {
+  const auto size = [](int64_t bytes) { return human_bytes(static_cast<double>(bytes)); };
+  std::string text;
+  const auto line = [&](const char* kind, int64_t bytes) {
+    if (bytes > 0) text += fmt::format("  {:<16} {:>12}\n", kind, size(bytes));
+  };
+  line("parameters", use.parameters);
+  line("optimizer state", use.optimizer_state);
+  line("inputs", use.inputs);
+  line("results", use.results);
+  line("constants", use.constants);
+  line("activations", use.activations);
+  line("gradients", use.gradients);
+  line("temporaries", use.temporaries);
+  line("communication", use.messages);
+  line("gaps", use.gaps);
+  if (use.workspaces < 0) text += "  workspaces       not known yet\n";
+  line("workspaces", use.workspaces);
+  line("in all", use.total());
+  if (!use.peak_op.empty())
+    text += fmt::format("  the most values are alive at {}\n", printable(use.peak_op));
+  return text;
+}
+
+}  // namespace spmd

@@ -1,0 +1,86 @@
+#include "runtime/normal_draw.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "runtime/normal_value.h"
+#include "support/float_formats.h"
+
+namespace spmd {
+namespace {
+
+void store_drawn(plan::DType dtype, double value, std::byte* to) {
+  const auto put = [&](auto element) { std::memcpy(to, &element, sizeof(element)); };
+  const auto narrow = static_cast<float>(value);
+  switch (dtype) {
+    case plan::F64:
+      return put(value);
+    case plan::F32:
+      return put(narrow);
+    case plan::BF16:
+      return put(float_to_bf16(narrow));
+    default:
+      return put(float_to_f16(narrow));
+  }
+}
+
+struct DrawnRow {
+  int64_t global, local, count;
+};
+
+// All of one length: rows that follow each other in both tensors are one.
+std::vector<DrawnRow> drawn_rows(const plan::Placement& placement, const LocalBlock& block) {
+  std::vector<DrawnRow> rows;
+  for_each_row(placement, block, [&](int64_t global, int64_t local, int64_t count) {
+    DrawnRow* last = rows.empty() ? nullptr : &rows.back();
+    if (last && last->global + last->count == global && last->local + last->count == local)
+      last->count += count;
+    else
+      rows.push_back({global, local, count});
+  });
+  return rows;
+}
+
+// work(begin, end) for parts of [0, count) that threads share; of large counts only.
+template <typename Work>
+void in_parts(int64_t count, const Work& work) {
+  constexpr int64_t kLeast = 1 << 18;
+  const int64_t cores = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  const int64_t parts = std::clamp<int64_t>(count / kLeast, 1, cores);
+  std::vector<std::thread> threads;
+  for (int64_t p = 1; p < parts; ++p)
+    threads.emplace_back(work, count * p / parts, count * (p + 1) / parts);
+  work(0, count / parts);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+bool draws_values(const NormalDraw& draw, plan::DType dtype) {
+  if (draw.deviation == 0) return false;
+  return dtype == plan::F64 || dtype == plan::F32 || dtype == plan::BF16 || dtype == plan::F16;
+}
+
+void draw_block(const NormalDraw& draw, const plan::Placement& placement, const LocalBlock& block,
+                std::byte* local) {
+  const plan::DType dtype = placement.dtype();
+  if (!draws_values(draw, dtype)) return;
+  const std::vector<DrawnRow> rows = drawn_rows(placement, block);
+  if (rows.empty()) return;
+  const int64_t bytes = plan::byte_size(dtype), columns = rows[0].count;
+  in_parts(static_cast<int64_t>(rows.size()) * columns, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end;) {
+      const DrawnRow& row = rows[static_cast<size_t>(i / columns)];
+      const int64_t first = i % columns, count = std::min(columns - first, end - i);
+      for (int64_t c = first; c < first + count; ++c)
+        store_drawn(
+            dtype, draw.deviation * normal::value(draw.seed, static_cast<uint64_t>(row.global + c)),
+            local + (row.local + c) * bytes);
+      i += count;
+    }
+  });
+}
+
+}  // namespace spmd
