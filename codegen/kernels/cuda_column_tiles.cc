@@ -1,5 +1,6 @@
 // Reductions across memory: a warp for neighbouring rows, lines of warps for columns.
 #include "codegen/kernels/cuda_printer.h"
+#include "codegen/kernels/scalar_text.h"
 
 namespace spmd::codegen::kernels {
 
@@ -74,6 +75,7 @@ void CudaPrinter::strip() {
       line("{} {}[{}];", accumulator_type(r, i), accumulator(r, i), strip_);
   index_accumulators("[j]");
   each_of_strip(last, false, [&] { begin_accumulators(reductions); });
+  define_strip_rows(last);
   line("#pragma unroll 4");
   open("for ({0} f = y; f < {1}; f += {2})", index_type(kernel_.num_columns() + lines_),
        kernel_.num_columns(), lines_);
@@ -99,6 +101,25 @@ void CudaPrinter::strip() {
     store_rows(1, "y == 0 && in_tile");
   });
   index_accumulators("");
+}
+
+// What the rows of a strip have of their own before their columns begin.
+void CudaPrinter::define_strip_rows(const std::string& last) {
+  std::vector<int> own;
+  for (int n : row_nodes(0))
+    if (row_depth(n) == kernel_.rows.size()) own.push_back(n);
+  if (own.empty()) return;
+  for (int n : own) line("{} own{}[{}];", register_type(node(n).dtype), n, strip_);
+  each_of_strip(last, false, [&] {
+    for (int n : own) {
+      define(n);
+      line("own{}[j] = {};", n, value(n));
+    }
+  });
+  for (int n : own) {
+    set_name(n, fmt::format("own{}[j]", n));
+    is_of_strip_[at(n)] = true;
+  }
 }
 
 // Combines the lines' accumulators: a thread for each row of the tile. `j` counts a strip's rows.

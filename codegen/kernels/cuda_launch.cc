@@ -39,13 +39,7 @@ void CudaPrinter::choose_width() {
 // Rows of a thread's own in a tile. A sum that only begins and ends per row has several, so that
 // enough is read at once; those that look at their elements again have one.
 void CudaPrinter::choose_strip() {
-  const auto uses_row = [&](const Node& node) {
-    return node.per_row && node.stage == 0 && node.kind != Node::Kind::kConstant &&
-           row_depth(static_cast<int>(&node - kernel_.nodes.data())) == kernel_.rows.size();
-  };
-  const bool simple = kernel_.num_stages == 2 &&
-                      std::none_of(kernel_.nodes.begin(), kernel_.nodes.end(), uses_row) &&
-                      element_stores(1).empty() && row_stores(0).empty();
+  const bool simple = kernel_.num_stages == 2 && element_stores(1).empty() && row_stores(0).empty();
   if (!simple) return;
   width_ = strip_ = kMostStrip;
   while (strip_ > 1 && (kernel_.rows.back() % strip_ != 0 || kernel_.rows.back() / strip_ < kWarp ||

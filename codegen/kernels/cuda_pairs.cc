@@ -13,6 +13,7 @@ bool CudaPrinter::any_vector_of_16_bits() const {
 }
 
 std::string CudaPrinter::element_value(int n, int e) const {
+  if (is_of_strip_[at(n)]) return fmt::format("own{}[j + {}]", n, e);
   if (!is_pair_[at(n)]) return value(n);
   if (is_paired(node(n).dtype)) return element_of_pair(node(n).dtype, value(n), e);
   return fmt::format("{}_{}", value(n), e);
@@ -21,7 +22,7 @@ std::string CudaPrinter::element_value(int n, int e) const {
 std::string CudaPrinter::pair_value(int n) const {
   if (is_pair_[at(n)]) return value(n);
   if (node(n).kind == Node::Kind::kConstant) return pair_literal(node(n).constant);
-  return pair_of(node(n).dtype, value(n), value(n));
+  return pair_of(node(n).dtype, element_value(n, 0), element_value(n, 1));
 }
 
 std::string CudaPrinter::element_index(const Strides& strides, int e) const {

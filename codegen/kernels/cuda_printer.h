@@ -23,6 +23,7 @@ class CudaPrinter final : public KernelPrinter {
     choose_launch();
     find_element_nodes();
     is_pair_.assign(kernel_.nodes.size(), false);
+    is_of_strip_ = is_pair_;
     has_pairs_ = width_ % 2 == 0 && any_vector_of_16_bits();
     if (kernel_.mapping == Mapping::kRows) keep_for_later();
   }
@@ -118,6 +119,7 @@ class CudaPrinter final : public KernelPrinter {
   void tile_columns(int s, const std::vector<int>& reductions);
   // A tile of a thread's `strip_` neighbouring rows, whose elements are vectors in memory.
   void strip();
+  void define_strip_rows(const std::string& last);
   void combine_strips(int r);
   template <typename Body>
   void each_of_strip(const std::string& last, bool pairs, const Body& body);
@@ -153,7 +155,8 @@ class CudaPrinter final : public KernelPrinter {
   int64_t lines_ = 1;           // warps of a tile
   int64_t strip_ = 1;           // rows of a thread in a tile; then also `width_`
   bool has_pairs_ = false;
-  std::vector<bool> is_pair_;  // by node: it is two elements
+  // By node: it is two elements; a value per row of which the strip has an array.
+  std::vector<bool> is_pair_, is_of_strip_;
 };
 
 }  // namespace spmd::codegen::kernels

@@ -123,6 +123,21 @@ TEST(FuseRows, SumsOfManyColumns) {
   EXPECT_EQ(kinds_after_fusion(module, 1e-5), (Kinds{{"fused", 1}}));
 }
 
+// The same with a value of its own for each column, which is read before the rows are.
+TEST(FuseRows, SumsOfManyColumnsWithABias) {
+  const std::string shape = "tensor<24x416xbf16>", wide = "tensor<24x416xf32>";
+  const Module module =
+      module_of("(%x: " + shape + ", %v: tensor<416xbf16>) -> (" + shape + ", tensor<416xf32>)",
+                std::string(kConstants) +
+                    "    %b = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<416xbf16>) -> " +
+                    shape + "\n    %a = stablehlo.add %x, %b : " + shape +
+                    "\n    %p = stablehlo.multiply %a, %x : " + shape +
+                    "\n    %f = stablehlo.convert %p : (" + shape + ") -> " + wide + "\n" +
+                    reduce("s", "f", "zero", "add", "0", wide, "tensor<416xf32>") +
+                    "    return %p, %s : " + shape + ", tensor<416xf32>");
+  EXPECT_EQ(kinds_after_fusion(module, 1e-2), (Kinds{{"fused", 1}}));
+}
+
 // Two reductions of the same rows, in one pass.
 TEST(FuseRows, Siblings) {
   const Module module =
