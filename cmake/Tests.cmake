@@ -72,7 +72,7 @@ function(spmd_tests folder)
     # they were built without the thread sanitizer, which cannot see how they synchronise.
     # TIMEOUT ends what hangs, on the busiest machine too: a script starts a hundred processes.
     set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 1200 SKIP_RETURN_CODE 77
-      ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1;\
+      ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:protect_shadow_gap=0;\
 TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1;\
 SPMD_RUN=${PROJECT_BINARY_DIR}/spmd-run;\
 SPMD_OPT=${PROJECT_BINARY_DIR}/spmd-opt;SPMD_SOURCE_DIR=${PROJECT_SOURCE_DIR};\

@@ -20,7 +20,8 @@ export PRTE_MCA_hwloc_default_binding_policy=none
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
 # An allocation that no machine has room for fails under the sanitizers as it does without them.
 export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp:history_size=4:allocator_may_return_null=1"
-export ASAN_OPTIONS="allocator_may_return_null=1"
+# CUDA maps memory where the sanitizer wants none to be.
+export ASAN_OPTIONS="allocator_may_return_null=1:protect_shadow_gap=0"
 export LSAN_OPTIONS="suppressions=$PWD/scripts/lsan.supp:print_suppressions=0"
 export UBSAN_OPTIONS="print_stacktrace=1"
 
