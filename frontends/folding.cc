@@ -156,7 +156,7 @@ namespace {
 void remove_unused_ops(Function& fn, BlockId block) {
   for (OpId id = fn.block(block).last; id != OpId::kNone;) {
     const OpId previous = fn.op(id).prev;
-    const std::vector<ValueId>& results = fn.op(id).results;
+    const ValueIds& results = fn.op(id).results;
     const bool unused = std::all_of(results.begin(), results.end(),
                                     [&](ValueId v) { return fn.value(v).uses.empty(); });
     if (unused && fn.op(id).code != OpCode::kReturn && !has_side_effect(fn.op(id).code)) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -396,6 +397,30 @@ struct Attrs : AttrsVariant {
   Attrs& operator=(Attrs&& other) noexcept;
   ~Attrs();
   bool operator==(const Attrs& other) const;
+};
+
+// Attrs apart from their op, most of which have none: as large as a pointer.
+class BoxedAttrs {
+ public:
+  BoxedAttrs() = default;
+  BoxedAttrs(Attrs attrs);
+  BoxedAttrs(const BoxedAttrs& other);
+  BoxedAttrs(BoxedAttrs&& other) noexcept = default;
+  BoxedAttrs& operator=(const BoxedAttrs& other);
+  BoxedAttrs& operator=(BoxedAttrs&& other) noexcept = default;
+
+  const Attrs& get() const { return box_ ? *box_ : none(); }
+  Attrs& get() {
+    if (!box_) box_ = std::make_unique<Attrs>();
+    return *box_;
+  }
+  operator const Attrs&() const { return get(); }
+  bool operator==(const BoxedAttrs& other) const;
+
+ private:
+  static const Attrs& none();
+
+  std::unique_ptr<Attrs> box_;  // null: NoAttrs
 };
 
 }  // namespace spmd

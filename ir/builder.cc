@@ -10,13 +10,12 @@
 
 namespace spmd {
 
-OpId Builder::create(OpCode code, std::vector<ValueId> operands, std::vector<TensorType> types,
-                     Attrs attrs) {
+OpId Builder::create(OpCode code, ValueIds operands, std::vector<TensorType> types, Attrs attrs) {
   return fn_.insert_op(block_, before_, code, std::move(operands), std::move(types),
                        std::move(attrs), location);
 }
 
-OpId Builder::create(OpCode code, std::vector<ValueId> operands, Attrs attrs) {
+OpId Builder::create(OpCode code, ValueIds operands, Attrs attrs) {
   std::vector<TensorType> types = infer_types(fn_, code, operands, attrs);
   return create(code, std::move(operands), std::move(types), std::move(attrs));
 }
@@ -84,7 +83,7 @@ ValueId Builder::reduce(ValueId operand, ValueId init, Dims dims, OpCode reducer
   return fn_.op(op).results[0];
 }
 
-OpId Builder::return_op(std::vector<ValueId> operands) {
+OpId Builder::return_op(ValueIds operands) {
   return create(OpCode::kReturn, std::move(operands), std::vector<TensorType>{});
 }
 
@@ -230,7 +229,7 @@ OpId clone_op(const Function& from, OpId id, Builder& builder, ValueMap& values)
     const auto found = values.find(value);
     return found == values.end() ? value : found->second;
   };
-  std::vector<ValueId> operands;
+  ValueIds operands;
   operands.reserve(old.operands.size());
   for (ValueId operand : old.operands) operands.push_back(mapped(operand));
   std::vector<TensorType> types;

@@ -27,12 +27,12 @@ class Builder {
   BlockId block() const { return block_; }
   LocationRef location;  // given to every op created
 
-  OpId create(OpCode code, std::vector<ValueId> operands, std::vector<TensorType> types,
+  OpId create(OpCode code, ValueIds operands, std::vector<TensorType> types,
               Attrs attrs = NoAttrs{});
   // With inferred types.
-  OpId create(OpCode code, std::vector<ValueId> operands, Attrs attrs = NoAttrs{});
+  OpId create(OpCode code, ValueIds operands, Attrs attrs = NoAttrs{});
 
-  ValueId value(OpCode code, std::vector<ValueId> operands, Attrs attrs = NoAttrs{}) {
+  ValueId value(OpCode code, ValueIds operands, Attrs attrs = NoAttrs{}) {
     return fn_.op(create(code, std::move(operands), std::move(attrs))).results[0];
   }
   ValueId constant(Literal literal);
@@ -52,7 +52,7 @@ class Builder {
   }
   // Reduces `dims` by the binary op `reducer` (kAdd, kMaximum, ...) from `init`.
   ValueId reduce(ValueId operand, ValueId init, Dims dims, OpCode reducer);
-  OpId return_op(std::vector<ValueId> operands);
+  OpId return_op(ValueIds operands);
 
  private:
   Function& fn_;

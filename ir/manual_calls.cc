@@ -66,7 +66,7 @@ class ManualCall {
   }
 
   void find_call() {
-    const std::vector<ValueId>& taken = fn_.op(leave_).operands;
+    const ValueIds& taken = fn_.op(leave_).operands;
     if (taken.empty() || taken.size() != fn_.op(leave_).results.size()) {
       fail(leave_, "has not one operand per result");
     }
@@ -195,7 +195,7 @@ void raise_manual_calls(Module& module, const MeshLookup& meshes) {
     });
     for (OpId leave : leaving) ManualCall(module, *fn, leave, meshes).raise();
     for (OpId enter : entering) {
-      const std::vector<ValueId>& results = fn->op(enter).results;
+      const ValueIds& results = fn->op(enter).results;
       const bool unused = std::all_of(results.begin(), results.end(),
                                       [&](ValueId v) { return fn->value(v).uses.empty(); });
       if (unused) fn->erase_op(enter);

@@ -1,6 +1,7 @@
 #include "ir/module.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "support/error.h"
 
@@ -39,14 +40,14 @@ void Function::erase_block_argument(BlockId id, size_t index) {
 
 void Function::add_use(OpId id, uint32_t operand) {
   Op& user = op(id);
-  std::vector<Use>& uses = value(user.operands[operand]).uses;
+  Uses& uses = value(user.operands[operand]).uses;
   user.use_slots[operand] = static_cast<uint32_t>(uses.size());
   uses.push_back({id, operand});
 }
 
 void Function::drop_use(OpId id, uint32_t operand) {
   Op& user = op(id);
-  std::vector<Use>& uses = value(user.operands[operand]).uses;
+  Uses& uses = value(user.operands[operand]).uses;
   const uint32_t slot = user.use_slots[operand];
   uses[slot] = uses.back();
   op(uses[slot].op).use_slots[uses[slot].operand] = slot;
@@ -78,7 +79,7 @@ void Function::unlink(OpId id) {
   (removed.next == OpId::kNone ? source.last : op(removed.next).prev) = removed.prev;
 }
 
-OpId Function::insert_op(BlockId where, OpId before, OpCode code, std::vector<ValueId> operands,
+OpId Function::insert_op(BlockId where, OpId before, OpCode code, ValueIds operands,
                          std::vector<TensorType> result_types, Attrs attrs, LocationRef location) {
   const auto id = static_cast<OpId>(ops_.size());
   ops_.emplace_back();
@@ -107,7 +108,7 @@ void Function::set_operand(OpId id, size_t index, ValueId value) {
   add_use(id, static_cast<uint32_t>(index));
 }
 
-void Function::set_operands(OpId id, std::vector<ValueId> operands) {
+void Function::set_operands(OpId id, ValueIds operands) {
   Op& changed = op(id);
   for (uint32_t i = 0; i < changed.operands.size(); ++i) drop_use(id, i);
   changed.operands = std::move(operands);
@@ -127,9 +128,9 @@ ValueId Function::add_result(OpId id, TensorType type) {
 }
 
 void Function::erase_result(OpId id, size_t index) {
-  std::vector<ValueId>& results = op(id).results;
+  ValueIds& results = op(id).results;
   SPMD_CHECK(value(results[index]).uses.empty());
-  results.erase(results.begin() + static_cast<ptrdiff_t>(index));
+  results.erase(results.begin() + index);
   for (size_t i = index; i < results.size(); ++i) {
     value(results[i]).index = static_cast<uint32_t>(i);
   }
@@ -137,8 +138,7 @@ void Function::erase_result(OpId id, size_t index) {
 
 void Function::replace_all_uses(ValueId from, ValueId to) {
   if (from == to) return;
-  std::vector<Use> uses = std::move(value(from).uses);
-  value(from).uses.clear();
+  const Uses uses = std::exchange(value(from).uses, {});
   for (const Use& use : uses) {
     op(use.op).operands[use.operand] = to;
     add_use(use.op, use.operand);
@@ -178,7 +178,7 @@ void Function::erase_op(OpId id) {
   }
   unlink(id);
   erased.block = BlockId::kNone;
-  erased.attrs = NoAttrs{};
+  erased.attrs = {};
   --live_ops_;
 }
 
@@ -199,7 +199,7 @@ void Function::compact() {
       }
       for (OpId id = from.block(source).first; id != OpId::kNone; id = from.op(id).next) {
         const Op& old = from.op(id);
-        std::vector<ValueId> operands;
+        ValueIds operands;
         for (ValueId operand : old.operands) operands.push_back(values[index_of(operand)]);
         std::vector<TensorType> types;
         for (ValueId result : old.results) types.push_back(from.type(result));

@@ -6,7 +6,6 @@
 // block. References to Op, Value and Block stay valid while other entries are added.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +16,8 @@
 #include "ir/attrs.h"
 #include "ir/opcode.h"
 #include "sharding/spec/mesh.h"
+#include "support/chunked_vector.h"
+#include "support/inline_vector.h"
 
 namespace spmd {
 
@@ -44,36 +45,42 @@ struct Use {
   uint32_t operand;
 };
 
+using ValueIds = InlineVector<ValueId, 4>;
+using BlockIds = InlineVector<BlockId, 2>;
+using Uses = InlineVector<Use, 2>;
+
 struct Value {
   TensorType type;
   OpId def = OpId::kNone;          // kNone: an argument of `block`
   BlockId block = BlockId::kNone;  // of the argument; kNone for results
   uint32_t index = 0;              // result or argument number
   ShardingRef sharding;            // null: unknown (open everywhere)
-  std::vector<Use> uses;           // in no particular order
+  Uses uses;                       // in no particular order
 };
 
-struct Op {
+// Two cache lines, of which walks and most questions need the first.
+struct alignas(64) Op {
   OpCode code = OpCode::kReturn;
-  std::vector<ValueId> operands;
-  std::vector<ValueId> results;
-  std::vector<BlockId> regions;
-  Attrs attrs;
-  LocationRef location;
-
   BlockId block = BlockId::kNone;  // kNone: erased
   OpId prev = OpId::kNone, next = OpId::kNone;
-  std::vector<uint32_t> use_slots;  // position of each operand in its value's `uses`
+  ValueIds operands;
+  ValueIds results;
+
+  BlockIds regions;
+  BoxedAttrs attrs;
+  LocationRef location;
+  InlineVector<uint32_t, 4> use_slots;  // position of each operand in its value's `uses`
 
   template <typename A>
   const A& as() const {
-    return std::get<A>(attrs);
+    return std::get<A>(attrs.get());
   }
   template <typename A>
   A& as() {
-    return std::get<A>(attrs);
+    return std::get<A>(attrs.get());
   }
 };
+static_assert(sizeof(Op) == 128);
 
 struct Block {
   std::vector<ValueId> args;
@@ -112,7 +119,7 @@ class Function {
   std::vector<ArgumentInfo> argument_info;
   std::vector<ResultInfo> result_info;
   // The operands of the body's return.
-  const std::vector<ValueId>& results() const { return op(terminator(body_)).operands; }
+  const ValueIds& results() const { return op(terminator(body_)).operands; }
 
   const Op& op(OpId id) const { return ops_[index_of(id)]; }
   Op& op(OpId id) { return ops_[index_of(id)]; }
@@ -143,11 +150,11 @@ class Function {
 
   // Creates an op before `before`, or at the end of `where` when `before` is kNone. Regions are
   // added afterwards with add_region().
-  OpId insert_op(BlockId where, OpId before, OpCode code, std::vector<ValueId> operands,
+  OpId insert_op(BlockId where, OpId before, OpCode code, ValueIds operands,
                  std::vector<TensorType> result_types, Attrs attrs, LocationRef location);
   BlockId add_region(OpId id);
   void set_operand(OpId id, size_t index, ValueId value);
-  void set_operands(OpId id, std::vector<ValueId> operands);
+  void set_operands(OpId id, ValueIds operands);
   // Adds a result of the given type (for loop carries that grow).
   ValueId add_result(OpId id, TensorType type);
   // Removes a result that has no uses.
@@ -171,9 +178,9 @@ class Function {
   std::string name_;
   bool private_ = false;
   BlockId body_;
-  std::deque<Op> ops_;
-  std::deque<Value> values_;
-  std::deque<Block> blocks_;
+  ChunkedVector<Op> ops_;
+  ChunkedVector<Value> values_;
+  ChunkedVector<Block> blocks_;
   size_t live_ops_ = 0;
 };
 

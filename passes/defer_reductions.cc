@@ -87,7 +87,7 @@ bool ReductionDeferrer::join_sum(OpId id, OpId sum) {
   const ValueId result = fn_.op(sum).results[0];
   const Placement target = placement(result);
   fn_.set_operand(id, 0, joined);
-  fn_.op(id).attrs = ReshardAttrs{to_sharding(target, atoms_)};
+  fn_.op(id).as<ReshardAttrs>().sharding = to_sharding(target, atoms_);
   set_placement(fn_.op(id).results[0], target);
   fn_.move_op(id, fn_.op(sum).block, fn_.op(sum).next);
   fn_.replace_all_uses(result, fn_.op(id).results[0]);
@@ -156,7 +156,7 @@ bool ReductionDeferrer::move_behind(OpId id, OpId user) {
   // `reduced` now has the type of the user's result.
   fn_.set_operand(id, 0, result);
   fn_.value(reduced).type = fn_.type(result);
-  fn_.op(id).attrs = ReshardAttrs{to_sharding(target, atoms_)};
+  fn_.op(id).as<ReshardAttrs>().sharding = to_sharding(target, atoms_);
   set_placement(reduced, target);
   return true;
 }

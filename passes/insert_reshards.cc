@@ -133,7 +133,7 @@ bool ReshardInserter::feeds_joins(const Op& op) {
   if (op.code != OpCode::kSlice || fn_.value(op.results[0]).uses.empty()) return false;
   if (!placement(op.operands[0]).partial.empty()) return false;
   const std::vector<AtomList>& from = placement(op.operands[0]).dims;
-  const std::vector<Use>& uses = fn_.value(op.results[0]).uses;
+  const Uses& uses = fn_.value(op.results[0]).uses;
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     const Op& user = fn_.op(use.op);
     if (user.code != OpCode::kConcatenate) return false;

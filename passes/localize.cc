@@ -77,7 +77,7 @@ int64_t Localizer::block(ValueId value, size_t dim, const AtomList& axes) const 
   if (size % shards == 0) return size / shards;
   // All results of an op have the same blocks.
   const Op* def = from_.def(value);
-  for (ValueId result : def != nullptr ? def->results : std::vector<ValueId>{value}) {
+  for (ValueId result : def != nullptr ? def->results : ValueIds{value}) {
     for (const Use& use : from_.value(result).uses) {
       const Op& user = from_.op(use.op);
       if (user.code != OpCode::kPad || use.operand != 0) continue;

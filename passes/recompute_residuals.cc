@@ -82,7 +82,7 @@ bool Scan::find_counter() {
   const std::optional<int64_t> trips = trip_count(fn_, loop_);
   if (!trips) return false;
   trips_ = *trips;
-  const std::vector<ValueId>& returned = fn_.op(fn_.terminator(body_)).operands;
+  const ValueIds& returned = fn_.op(fn_.terminator(body_)).operands;
   for (size_t i = 0; i < returned.size(); ++i) {
     const ValueId arg = fn_.block(body_).args[i];
     const Op* add = def_of(fn_, returned[i], OpCode::kAdd);
@@ -121,7 +121,7 @@ std::vector<OpId> Scan::reads_of(ValueId stack) const {
 }
 
 void Scan::find_stacks() {
-  const std::vector<ValueId>& returned = fn_.op(fn_.terminator(body_)).operands;
+  const ValueIds& returned = fn_.op(fn_.terminator(body_)).operands;
   for (size_t i = 0; i < returned.size(); ++i) {
     const Op* write = def_of(fn_, returned[i], OpCode::kDynamicUpdateSlice);
     const ValueId arg = fn_.block(body_).args[i];
@@ -175,7 +175,7 @@ bool Scan::is_cheap_from(ValueId value, std::set<OpId>& more) const {
     return false;
   }
   more.insert(id);
-  const std::vector<ValueId>& operands = fn_.op(id).operands;
+  const ValueIds& operands = fn_.op(id).operands;
   return std::all_of(operands.begin(), operands.end(),
                      [&](ValueId operand) { return is_cheap_from(operand, more); });
 }

@@ -88,7 +88,7 @@ std::optional<Slices> slices_of(const Function& fn, ValueId value) {
 
 // The addition of a broadcast that is the only user of the product.
 std::optional<OpId> bias_addition(const Function& fn, ValueId product) {
-  const std::vector<Use>& uses = fn.value(product).uses;
+  const Uses& uses = fn.value(product).uses;
   if (uses.size() != 1) return std::nullopt;
   const Op& op = fn.op(uses[0].op);
   if (op.code != OpCode::kAdd) return std::nullopt;

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "sharding/spec/sharding.h"
+#include "support/inline_vector.h"
 
 namespace spmd {
 
 using Atom = uint8_t;                // index into AtomTable::atoms()
-using AtomList = std::vector<Atom>;  // major to minor
+using AtomList = InlineVector<Atom, 16>;  // major to minor
 using AtomMask = uint64_t;
 
 // The atoms of one mesh; axes of size 1 have none. Throws UserError for meshes of more than 64

@@ -192,7 +192,7 @@ OpId Emitter::create(const Instruction& instruction, OpCode code, std::vector<Va
                      Attrs attrs) {
   const OpId op =
       builder_.create(code, std::move(operands), result_types(instruction), std::move(attrs));
-  const std::vector<ValueId>& results = function().op(op).results;
+  const ValueIds& results = function().op(op).results;
   define(results);
   set_shardings(instruction, results);
   return op;

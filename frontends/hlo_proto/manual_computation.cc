@@ -9,7 +9,7 @@ ValueId create_border(Emitter& emitter, const Instruction& instruction, OpCode c
   attrs.target = instruction.custom_call_target();
   attrs.frontend_attributes = frontend_attributes(instruction);
   const OpId op = emitter.create(instruction, code, emitter.all_operands(), std::move(attrs));
-  const std::vector<ValueId>& results = emitter.function().op(op).results;
+  const ValueIds& results = emitter.function().op(op).results;
   return results.empty() ? ValueId::kNone : results[0];
 }
 

@@ -179,7 +179,7 @@ std::vector<TensorType> Importer::refined_types(const Operation& op, OpId id) {
 void Importer::refine_results(const Operation& op, OpId id) {
   try {
     const std::vector<TensorType> types = refined_types(op, id);
-    const std::vector<ValueId>& results = fn_->op(id).results;
+    const ValueIds& results = fn_->op(id).results;
     if (types.size() != results.size()) origin_.fail(op.offset, "it has another number of results");
     for (size_t i = 0; i < types.size(); ++i) fn_->value(results[i]).type = types[i];
   } catch (const UserError& error) {

@@ -73,7 +73,7 @@ void refine_types(const Module& module, Function& fn, OpId id) {
     case OpCode::kIf:
     case OpCode::kCase:
       for (BlockId region : op.regions) {
-        const std::vector<ValueId>& values = fn.op(fn.terminator(region)).operands;
+        const ValueIds& values = fn.op(fn.terminator(region)).operands;
         for (size_t i = 0; i < op.results.size() && i < values.size(); ++i) {
           refine(fn, op.results[i], fn.type(values[i]));
         }

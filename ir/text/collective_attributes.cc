@@ -262,7 +262,7 @@ Attrs ModuleBuilder::collective_attributes(const GenericOp& op, OpId id,
                                     axes("manual_axes")};
     case OpCode::kReshard:
     case OpCode::kShardingConstraint: {
-      const std::vector<ValueId>& operands = fn_->op(id).operands;
+      const ValueIds& operands = fn_->op(id).operands;
       if (operands.size() != 1) from.fail("expected one operand");
       return ReshardAttrs{required_sharding(op, fn_->type(operands[0]).rank())};
     }

@@ -86,7 +86,7 @@ void ModuleBuilder::set_result_shardings(const GenericOp& op, OpId id) {
   if (op.attributes.empty()) return;
   // The sharding of a constraint written as a custom call is the wish itself.
   if (op.code == OpCode::kShardingConstraint && op.spelling == name_of(OpCode::kCustomCall)) return;
-  const std::vector<ValueId>& results = fn_->op(id).results;
+  const ValueIds& results = fn_->op(id).results;
   const AttributeReader from = reader(op.attributes, op.spelling, op.position);
   const auto assign = [&](const std::vector<NamedSharding>& shardings, size_t position) {
     if (shardings.size() != results.size()) {

@@ -280,7 +280,7 @@ std::vector<TensorType> Parser::parse_results(std::vector<Dict>& attributes) {
 
 void Parser::check_returned(const std::vector<TensorType>& results, size_t position) {
   check_terminator(position);
-  const std::vector<ValueId>& returned = fn_->results();
+  const ValueIds& returned = fn_->results();
   bool equal = returned.size() == results.size();
   for (size_t i = 0; equal && i < results.size(); ++i) equal = fn_->type(returned[i]) == results[i];
   if (!equal) {

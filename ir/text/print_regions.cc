@@ -65,8 +65,9 @@ std::optional<OpCode> Printer::short_reducer(const Op& op) const {
   const Op& applied = fn_->op(block.first);
   const Op& returned = fn_->op(block.last);
   if (applied.operands != block.args || applied.results.size() != 1 ||
-      returned.operands != applied.results || !std::holds_alternative<NoAttrs>(applied.attrs) ||
-      !applied.regions.empty() || fn_->value(applied.results[0]).sharding != nullptr) {
+      returned.operands != applied.results ||
+      !std::holds_alternative<NoAttrs>(applied.attrs.get()) || !applied.regions.empty() ||
+      fn_->value(applied.results[0]).sharding != nullptr) {
     return std::nullopt;
   }
   if (options_.locations && !(same_location(applied, op) && same_location(returned, op))) {

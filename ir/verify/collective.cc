@@ -162,7 +162,7 @@ void verify_manual_type(const OpView& v, const TensorType& outer, const TensorTy
 void verify_manual_computation(const OpView& v) {
   const auto& attrs = v.op.as<ManualComputationAttrs>();
   const std::vector<ValueId>& args = v.fn.block(v.op.regions[0]).args;
-  const std::vector<ValueId>& returned = v.fn.op(v.fn.terminator(v.op.regions[0])).operands;
+  const ValueIds& returned = v.fn.op(v.fn.terminator(v.op.regions[0])).operands;
   check_axes_of_atoms(attrs.manual_axes, v.module.mesh, v.place());
   const AxisList manual_atoms = to_atoms(attrs.manual_axes, v.module.mesh);
   v.require(attrs.in_shardings.size() == v.op.operands.size(),

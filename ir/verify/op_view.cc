@@ -113,7 +113,7 @@ void OpView::require_region(size_t region, std::string_view what, const Types& a
     return same;
   };
   const std::vector<ValueId>& taken = fn.block(block).args;
-  const std::vector<ValueId>& returned = fn.op(fn.terminator(block)).operands;
+  const ValueIds& returned = fn.op(fn.terminator(block)).operands;
   if (equal(taken, arguments) && equal(returned, results)) return;
   fail(fmt::format("{} is {} -> {}, expected {} -> {}", what, list_of(types(taken)),
                    list_of(types(returned)), list_of(arguments), list_of(results)));

@@ -143,7 +143,7 @@ void Variation::visit_while(const Op& op, AxisMask around) {
     visit(condition, around);
     visit(body, around);
     const AxisMask trips = of(fn_.op(fn_.terminator(condition)).operands[0]);
-    const std::vector<ValueId>& next = fn_.op(fn_.terminator(body)).operands;
+    const ValueIds& next = fn_.op(fn_.terminator(body)).operands;
     for (size_t i = 0; i < carried.size(); ++i) {
       const AxisMask mask = carried[i] | of(next[i]) | trips;
       grown = grown || mask != carried[i];
@@ -157,7 +157,7 @@ void Variation::visit_branches(const Op& op, AxisMask around) {
   std::vector<AxisMask> masks(op.results.size(), of(op.operands[0]));
   for (BlockId region : op.regions) {
     visit(region, around);
-    const std::vector<ValueId>& returned = fn_.op(fn_.terminator(region)).operands;
+    const ValueIds& returned = fn_.op(fn_.terminator(region)).operands;
     for (size_t i = 0; i < masks.size(); ++i) masks[i] |= of(returned[i]);
   }
   for (size_t i = 0; i < masks.size(); ++i) varying_[index_of(op.results[i])] = masks[i];
@@ -197,7 +197,7 @@ void Variation::visit_manual(const Op& op, AxisMask around) {
     varying_[index_of(args[i])] = of(op.operands[i]) | cut;
   }
   visit(region, around | own);
-  const std::vector<ValueId>& returned = fn_.op(fn_.terminator(region)).operands;
+  const ValueIds& returned = fn_.op(fn_.terminator(region)).operands;
   for (size_t i = 0; i < returned.size(); ++i) {
     const AxisMask mask = of(returned[i]);
     if ((mask & own & ~axes_of(attrs.out_shardings[i])) != 0) well_defined_ = false;

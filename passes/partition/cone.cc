@@ -116,7 +116,7 @@ double ConePlanner::sparing(const Cone& cone) const {
   double seconds = 0;
   std::unordered_set<OpId> gone;
   const std::function<bool(ValueId)> unused = [&](ValueId value) {
-    const std::vector<Use>& uses = fn_.value(value).uses;
+    const Uses& uses = fn_.value(value).uses;
     return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
       const Op& user = fn_.op(use.op);
       return gone.contains(use.op) || (user.code == OpCode::kReshard && unused(user.results[0]));

@@ -79,7 +79,8 @@ class MinorAxes : ReshardRewriter {
   }
 
   static void drop(AtomList& list, AtomMask axes) {
-    std::erase_if(list, [&](Atom atom) { return axes >> atom & 1; });
+    const auto is_dropped = [&](Atom atom) { return axes >> atom & 1; };
+    list.erase(std::remove_if(list.begin(), list.end(), is_dropped), list.end());
   }
 
   Placement without(const Placement& placement, AtomMask axes) const {

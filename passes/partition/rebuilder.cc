@@ -3,7 +3,6 @@
 namespace spmd {
 
 void Rebuilder::rebuild_function() {
-  map_.reserve(from_.num_value_ids());
   for (ValueId arg : from_.arguments()) {
     map_[arg] = to_.add_block_argument(to_.body(), new_type(arg), from_.value(arg).sharding);
   }
@@ -37,9 +36,7 @@ void Rebuilder::copy_verbatim(BlockId source, BlockId region) {
   Builder inner(to_, region);
   for (OpId id = from_.block(source).first; id != OpId::kNone; id = from_.op(id).next) {
     for (ValueId operand : from_.op(id).operands) {
-      if (const auto outer = map_.find(operand); outer != map_.end()) {
-        values.try_emplace(operand, outer->second);
-      }
+      if (map_.contains(operand)) values.try_emplace(operand, map_.at(operand));
     }
     clone_op(from_, id, inner, values);
   }

@@ -1,9 +1,28 @@
 // Rebuilder: writes a function anew, op by op, with other types.
 #pragma once
 
+#include <vector>
+
 #include "ir/builder.h"
+#include "support/error.h"
 
 namespace spmd {
+
+// What stands for each value of a function, by its number.
+class ValueTable {
+ public:
+  explicit ValueTable(const Function& from) : new_(from.num_value_ids(), ValueId::kNone) {}
+
+  ValueId& operator[](ValueId old) { return new_[index_of(old)]; }
+  bool contains(ValueId old) const { return new_[index_of(old)] != ValueId::kNone; }
+  ValueId at(ValueId old) const {
+    SPMD_CHECK(contains(old), "no value stands for value {}", index_of(old));
+    return new_[index_of(old)];
+  }
+
+ private:
+  std::vector<ValueId> new_;
+};
 
 // Base of passes that change the types of most values. The old function keeps its types while the
 // new one grows; `map_` leads from old to new values.
@@ -33,7 +52,7 @@ class Rebuilder {
 
   const Function& from_;
   Function to_;
-  ValueMap map_;
+  ValueTable map_{from_};
 };
 
 }  // namespace spmd

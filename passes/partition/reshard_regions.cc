@@ -1,4 +1,6 @@
 // Ops without a rule: those with regions, and those that only say where a value lies.
+#include <algorithm>
+
 #include "passes/partition/reshard_inserter.h"
 
 namespace spmd {
@@ -84,8 +86,9 @@ void ReshardInserter::visit_manual(OpId id) {
   const AtomMask manual = mask_of(atoms_.to_atoms(attrs.manual_axes));
   const auto without_manual = [&](const Sharding& sharding) {
     Placement inside = to_placement(sharding, atoms_);
+    const auto is_manual = [&](Atom atom) { return manual >> atom & 1; };
     for (AtomList& dim : inside.dims) {
-      std::erase_if(dim, [&](Atom atom) { return manual >> atom & 1; });
+      dim.erase(std::remove_if(dim.begin(), dim.end(), is_manual), dim.end());
     }
     return inside;
   };

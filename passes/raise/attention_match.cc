@@ -166,7 +166,7 @@ void Matcher::follow(SoftmaxTracer& tracer) {
 
 bool Matcher::all_understood(const SoftmaxTracer& tracer) const {
   return std::all_of(tracer.values().begin(), tracer.values().end(), [&](ValueId value) {
-    const std::vector<Use>& uses = fn_.value(value).uses;
+    const Uses& uses = fn_.value(value).uses;
     return !fn_.value(value).sharding && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
       return understood_.count(use.op) != 0;
     });

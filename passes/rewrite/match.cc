@@ -123,7 +123,7 @@ Dims without_ones(const Dims& shape) {
 }
 
 bool only_used_by(const Function& fn, ValueId value, OpId user) {
-  const std::vector<Use>& uses = fn.value(value).uses;
+  const Uses& uses = fn.value(value).uses;
   return std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return use.op == user; });
 }
 

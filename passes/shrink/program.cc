@@ -63,7 +63,7 @@ bool is_inside(const Function& fn, OpId op, OpId outer) {
 }
 
 bool used_outside(const Function& fn, ValueId value, OpId op) {
-  const std::vector<Use>& uses = fn.value(value).uses;
+  const Uses& uses = fn.value(value).uses;
   return std::any_of(uses.begin(), uses.end(),
                      [&](const Use& use) { return !is_inside(fn, use.op, op); });
 }

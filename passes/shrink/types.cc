@@ -54,12 +54,12 @@ void shorten_window(WindowAttrs& attrs, const Substitution& shorter) {
 }
 
 void shorten_attributes(Op& op, const Substitution& shorter) {
-  if (auto* slice = std::get_if<SliceAttrs>(&op.attrs)) shorten_slice(*slice, shorter);
-  if (auto* slice = std::get_if<DynamicSliceAttrs>(&op.attrs)) shorter.apply(slice->sizes);
-  if (auto* gather = std::get_if<GatherAttrs>(&op.attrs)) shorter.apply(gather->slice_sizes);
-  if (auto* window = std::get_if<WindowAttrs>(&op.attrs)) shorten_window(*window, shorter);
-  if (auto* top_k = std::get_if<TopKAttrs>(&op.attrs)) top_k->k = shorter(top_k->k);
-  if (auto* constant = std::get_if<ConstantAttrs>(&op.attrs)) {
+  if (auto* slice = std::get_if<SliceAttrs>(&op.attrs.get())) shorten_slice(*slice, shorter);
+  if (auto* slice = std::get_if<DynamicSliceAttrs>(&op.attrs.get())) shorter.apply(slice->sizes);
+  if (auto* gather = std::get_if<GatherAttrs>(&op.attrs.get())) shorter.apply(gather->slice_sizes);
+  if (auto* window = std::get_if<WindowAttrs>(&op.attrs.get())) shorten_window(*window, shorter);
+  if (auto* top_k = std::get_if<TopKAttrs>(&op.attrs.get())) top_k->k = shorter(top_k->k);
+  if (auto* constant = std::get_if<ConstantAttrs>(&op.attrs.get())) {
     Dims shape = constant->value.type().shape;
     shorter.apply(shape);
     constant->value = constant->value.is_splat()
@@ -92,7 +92,7 @@ bool replace_elements(Module& module, DType from, DType to) {
     if (type.dtype == from) type.dtype = to;
   });
   for_each_op_of(module, [&](Op& op) {
-    auto* constant = std::get_if<ConstantAttrs>(&op.attrs);
+    auto* constant = std::get_if<ConstantAttrs>(&op.attrs.get());
     if (constant != nullptr && constant->value.type().dtype == from) {
       constant->value = converted(constant->value, to);
     }

@@ -103,7 +103,7 @@ class Remesh {
   }
 
   void check_manual(const Op& op, const std::string& place) const {
-    const auto* manual = std::get_if<ManualComputationAttrs>(&op.attrs);
+    const auto* manual = std::get_if<ManualComputationAttrs>(&op.attrs.get());
     if (manual == nullptr) return;
     for (const AxisRef& axis : manual->manual_axes) {
       const int64_t old_size = module_.mesh.axis_size(axis.axis);
@@ -149,7 +149,7 @@ class Remesh {
       const auto place = [&] { return op.location ? op.location->to_string() : file(); };
       check_manual(op, place());
       check_devices(op, place());
-      visit_axes(op.attrs, [&](AxisList& axes) { check_axes(axes, place()); });
+      visit_axes(op.attrs.get(), [&](AxisList& axes) { check_axes(axes, place()); });
       for (ValueId result : op.results) check_sharding_of(fn.value(result).sharding, place());
     });
   }
@@ -174,7 +174,7 @@ class Remesh {
     }
     for (ResultInfo& result : fn.result_info) rewrite(result.sharding);
     walk(fn, [&](OpId id) {
-      visit_axes(fn.op(id).attrs, [&](AxisList& axes) { rewrite_axes(axes); });
+      visit_axes(fn.op(id).attrs.get(), [&](AxisList& axes) { rewrite_axes(axes); });
     });
   }
 

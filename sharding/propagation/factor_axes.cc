@@ -3,7 +3,7 @@
 namespace spmd {
 
 std::vector<AtomList> axes_of_factors(const AtomList& dim_axes, const DimFactors& factors,
-                                      const std::vector<Factor>& table, const AtomTable& atoms) {
+                                      std::span<const Factor> table, const AtomTable& atoms) {
   std::vector<AtomList> lists(factors.size());
   size_t next = 0;
   for (size_t f = 0; f < factors.size() && next < dim_axes.size(); ++f) {
@@ -22,7 +22,7 @@ std::vector<AtomList> axes_of_factors(const AtomList& dim_axes, const DimFactors
   return lists;
 }
 
-AtomList axes_of_dim(const DimFactors& factors, const std::vector<Factor>& table,
+AtomList axes_of_dim(const DimFactors& factors, std::span<const Factor> table,
                      const std::vector<AtomList>& axes_by_factor, const AtomTable& atoms) {
   AtomList axes;
   for (int factor : factors) {

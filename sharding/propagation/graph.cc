@@ -29,24 +29,31 @@ class GraphCollector {
                            std::string annotation);
   void collect_nodes();
   void collect_op(OpId id);
-  void collect_tensors(const Op& op, FactorRule& rule, Node& node);
+  void collect_tensors(const Op& op, FactorRule& rule);
   void tie(const std::vector<uint32_t>& states, int64_t rank, OpId op = OpId::kNone,
            int only_source = -1);
   void tie_barrier(OpId id);
   void tie_groups();
-  void finish(Node& node);
+  ValueState new_state(const TensorType& type);
+  // A node is begun, given tensors, and finished (or given up).
+  void begin(OpId op);
+  void add_tensor(uint32_t state, std::span<const DimFactors> dims);
+  void finish(std::span<const Factor> factors);
+  void give_up();
 
   const Module& module_;
   const Function& fn_;
   const AtomTable& atoms_;
   OriginTable& origins_;
   Graph graph_;
+  std::vector<int64_t> weight_;  // by factor of the node being finished
 };
 
 void GraphCollector::annotate(uint32_t state, const Sharding& sharding, int level) {
   ValueState& value = graph_.states[state];
-  for (size_t d = 0; d < value.dims.size(); ++d) {
-    DimState& dim = value.dims[d];
+  const std::span<DimState> dims = graph_.dims_of(value);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    DimState& dim = dims[d];
     dim.axes = atoms_.to_atoms(sharding.dims[d].axes);
     dim.open = sharding.dims[d].open;
     dim.level = sharding.dims[d].priority.value_or(level);
@@ -62,23 +69,25 @@ void GraphCollector::annotate(uint32_t state, const Sharding& sharding, int leve
 
 uint32_t GraphCollector::add_fixed_state(const TensorType& type, const Sharding& sharding,
                                          int level, std::string annotation) {
-  ValueState state;
-  state.dims.resize(type.shape.size());
-  state.elements = type.num_elements();
-  graph_.states.push_back(std::move(state));
+  graph_.states.push_back(new_state(type));
   const auto index = static_cast<uint32_t>(graph_.states.size() - 1);
   annotate(index, sharding, level);
   origins_.add_fixed(std::move(annotation));
-  for (DimState& dim : graph_.states[index].dims) dim.open = false;
+  for (DimState& dim : graph_.dims_of(graph_.states[index])) dim.open = false;
   return index;
 }
 
+ValueState GraphCollector::new_state(const TensorType& type) {
+  const Slice dims{static_cast<uint32_t>(graph_.dims.size()),
+                   static_cast<uint32_t>(type.shape.size())};
+  graph_.dims.resize(graph_.dims.size() + dims.count);
+  return {.dims = dims, .elements = type.num_elements()};
+}
+
 void GraphCollector::collect_states() {
-  graph_.states.resize(fn_.num_value_ids());
-  for (size_t i = 0; i < graph_.states.size(); ++i) {
-    const TensorType& type = fn_.type(static_cast<ValueId>(i));
-    graph_.states[i].dims.resize(type.shape.size());
-    graph_.states[i].elements = type.num_elements();
+  graph_.states.reserve(fn_.num_value_ids());
+  for (size_t i = 0; i < fn_.num_value_ids(); ++i) {
+    graph_.states.push_back(new_state(fn_.type(static_cast<ValueId>(i))));
   }
   graph_.levels = {0};
   for (size_t i = 0; i < fn_.arguments().size(); ++i) {
@@ -115,17 +124,15 @@ void GraphCollector::collect_states() {
 
 void GraphCollector::tie(const std::vector<uint32_t>& states, int64_t rank, OpId op,
                          int only_source) {
-  Node node;
-  node.op = op;
-  node.pass_through = true;
-  node.only_source = only_source;
+  const std::vector<Factor> factors(static_cast<size_t>(rank),
+                                    {INT64_MAX, FactorKind::kPassThrough});
   std::vector<DimFactors> dims(static_cast<size_t>(rank));
-  for (int64_t d = 0; d < rank; ++d) {
-    node.factors.push_back({INT64_MAX, FactorKind::kPassThrough});
-    dims[static_cast<size_t>(d)] = {static_cast<int>(d)};
-  }
-  for (uint32_t state : states) node.tensors.push_back({state, dims});
-  finish(node);
+  for (int64_t d = 0; d < rank; ++d) dims[static_cast<size_t>(d)] = {static_cast<int>(d)};
+  begin(op);
+  graph_.nodes.back().pass_through = true;
+  graph_.nodes.back().only_source = only_source;
+  for (uint32_t state : states) add_tensor(state, dims);
+  finish(factors);
 }
 
 // Axes pass a barrier in its direction only.
@@ -165,26 +172,50 @@ void GraphCollector::tie_groups() {
   for (const auto& [number, group] : groups) tie(group.states, group.rank, group.first);
 }
 
-void GraphCollector::finish(Node& node) {
-  std::vector<int64_t> weight(node.factors.size(), 0);
-  for (const Node::Tensor& tensor : node.tensors) {
-    for (const DimFactors& dim : tensor.dims) {
+void GraphCollector::begin(OpId op) {
+  graph_.nodes.push_back({.factors = {static_cast<uint32_t>(graph_.factors.size()), 0},
+                          .tensors = {static_cast<uint32_t>(graph_.tensors.size()), 0},
+                          .op = op});
+}
+
+void GraphCollector::add_tensor(uint32_t state, std::span<const DimFactors> dims) {
+  const Slice slice{static_cast<uint32_t>(graph_.tensor_dims.size()),
+                    static_cast<uint32_t>(dims.size())};
+  graph_.tensor_dims.insert(graph_.tensor_dims.end(), dims.begin(), dims.end());
+  graph_.tensors.push_back({state, slice});
+  ++graph_.nodes.back().tensors.count;
+}
+
+void GraphCollector::give_up() {
+  const Slice tensors = graph_.nodes.back().tensors;
+  if (tensors.count > 0) graph_.tensor_dims.resize(graph_.tensors[tensors.first].dims.first);
+  graph_.tensors.resize(tensors.first);
+  graph_.nodes.pop_back();
+}
+
+void GraphCollector::finish(std::span<const Factor> factors) {
+  Node& node = graph_.nodes.back();
+  node.factors.count = static_cast<uint32_t>(factors.size());
+  graph_.factors.insert(graph_.factors.end(), factors.begin(), factors.end());
+  weight_.assign(factors.size(), 0);
+  for (const Tensor& tensor : graph_.tensors_of(node)) {
+    for (const DimFactors& dim : graph_.dims_of(tensor)) {
       for (int factor : dim) {
-        int64_t& best = weight[static_cast<size_t>(factor)];
+        int64_t& best = weight_[static_cast<size_t>(factor)];
         best = std::max(best, graph_.states[tensor.state].elements);
       }
     }
   }
-  node.order.resize(node.factors.size());
-  std::iota(node.order.begin(), node.order.end(), 0);
-  std::sort(node.order.begin(), node.order.end(), [&](int a, int b) {
-    const int64_t of_a = weight[static_cast<size_t>(a)], of_b = weight[static_cast<size_t>(b)];
+  graph_.order.resize(graph_.factors.size());
+  const auto order = graph_.order.begin() + node.factors.first;
+  std::iota(order, graph_.order.end(), 0);
+  std::sort(order, graph_.order.end(), [&](int a, int b) {
+    const int64_t of_a = weight_[static_cast<size_t>(a)], of_b = weight_[static_cast<size_t>(b)];
     return of_a != of_b ? of_a > of_b : a < b;
   });
-  graph_.nodes.push_back(std::move(node));
 }
 
-void GraphCollector::collect_tensors(const Op& op, FactorRule& rule, Node& node) {
+void GraphCollector::collect_tensors(const Op& op, FactorRule& rule) {
   // Along an exchanged factor a small part of a dimension says little about the whole, and the
   // other way round: blocks of the one are far from those of the other.
   const auto drop_small = [&](ValueId value, TensorFactors& tensor) {
@@ -197,9 +228,8 @@ void GraphCollector::collect_tensors(const Op& op, FactorRule& rule, Node& node)
   const auto add = [&](ValueId value, TensorFactors& tensor) {
     if (is_free_source(fn_, value)) return;
     drop_small(value, tensor);
-    node.tensors.push_back({static_cast<uint32_t>(value), std::move(tensor.dims)});
+    add_tensor(static_cast<uint32_t>(value), tensor.dims);
   };
-  node.tensors.reserve(op.operands.size() + op.results.size());
   for (size_t i = 0; i < op.operands.size(); ++i) {
     ValueId value = op.operands[i];
     if (op.code == OpCode::kConcatenate) {
@@ -214,14 +244,12 @@ void GraphCollector::collect_op(OpId id) {
   const Op& op = fn_.op(id);
   const auto state = [](ValueId value) { return static_cast<uint32_t>(value); };
   if (std::optional<FactorRule> rule = factor_rule(fn_, id)) {
-    Node node;
-    node.op = id;
-    node.pass_through =
+    begin(id);
+    graph_.nodes.back().pass_through =
         family_of(op.code) == OpFamily::kElementwise || family_of(op.code) == OpFamily::kShape;
-    collect_tensors(op, *rule, node);
-    node.factors = std::move(rule->factors);
-    if (node.tensors.size() > 1) finish(node);
-    return;
+    collect_tensors(op, *rule);
+    if (graph_.nodes.back().tensors.count < 2) return give_up();
+    return finish(rule->factors);
   }
   switch (op.code) {
     case OpCode::kWhile:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "sharding/propagation/graph.h"
@@ -20,8 +21,8 @@ bool is_free_source(const Function& fn, ValueId value) {
 namespace propagation {
 namespace {
 
-bool is_whole(const ValueState& state) {
-  return std::all_of(state.dims.begin(), state.dims.end(),
+bool is_whole(std::span<const DimState> dims) {
+  return std::all_of(dims.begin(), dims.end(),
                      [](const DimState& dim) { return dim.axes.empty(); });
 }
 
@@ -57,7 +58,7 @@ class Propagation {
   bool visit(const Node& node, bool reductions);
   bool spread(const Node& node, int factor);
   AtomList best_axes(const Node& node, int factor, uint32_t& source) const;
-  bool extend(const Node& node, const Node::Tensor& tensor, int factor, const AtomList& axes,
+  bool extend(const Node& node, const Tensor& tensor, int factor, const AtomList& axes,
               uint32_t source);
   void write_back();
 
@@ -76,7 +77,7 @@ void Propagation::index_nodes() {
   first_node_.assign(graph_.states.size() + 1, 0);
   const auto for_each_tensor = [&](auto&& visit) {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
-      for (const Node::Tensor& tensor : graph_.nodes[n].tensors) {
+      for (const Tensor& tensor : graph_.tensors_of(graph_.nodes[n])) {
         visit(tensor.state, static_cast<uint32_t>(n));
       }
     }
@@ -109,11 +110,12 @@ void Propagation::sweep(bool all_ops, bool reductions) {
 
 bool Propagation::visit(const Node& node, bool reductions) {
   AtomMask any = 0;
-  for (const Node::Tensor& tensor : node.tensors) any |= graph_.states[tensor.state].used;
+  for (const Tensor& tensor : graph_.tensors_of(node)) any |= graph_.states[tensor.state].used;
   if (any == 0) return false;
   bool changed = false;
-  for (int factor : node.order) {
-    const auto& [size, kind, exchanged, kept] = node.factors[static_cast<size_t>(factor)];
+  for (int factor : graph_.order_of(node)) {
+    const auto& [size, kind, exchanged, kept] =
+        graph_.factors_of(node)[static_cast<size_t>(factor)];
     if (kind == FactorKind::kNeedReplication && !kept) continue;
     if ((kind == FactorKind::kReduction || exchanged || kept) && !reductions) continue;
     changed |= spread(node, factor);
@@ -125,26 +127,28 @@ bool Propagation::visit(const Node& node, bool reductions) {
 AtomList Propagation::best_axes(const Node& node, int factor, uint32_t& source) const {
   AtomList best;
   int64_t best_elements = -1;
-  for (size_t t = 0; t < node.tensors.size(); ++t) {
+  const std::span<const Tensor> tensors = graph_.tensors_of(node);
+  for (size_t t = 0; t < tensors.size(); ++t) {
     if (node.only_source >= 0 && t != static_cast<size_t>(node.only_source)) continue;
-    const Node::Tensor& tensor = node.tensors[t];
-    const ValueState& state = graph_.states[tensor.state];
-    for (size_t d = 0; d < tensor.dims.size(); ++d) {
-      const DimFactors& factors = tensor.dims[d];
+    const ValueState& state = graph_.states[tensors[t].state];
+    const std::span<const DimState> dims = graph_.dims_of(state);
+    const std::span<const DimFactors> factors_of_dims = graph_.dims_of(tensors[t]);
+    for (size_t d = 0; d < factors_of_dims.size(); ++d) {
+      const DimFactors& factors = factors_of_dims[d];
       const auto at = std::find(factors.begin(), factors.end(), factor);
-      if (at == factors.end() || state.dims[d].axes.empty() || state.dims[d].level > level_) {
+      if (at == factors.end() || dims[d].axes.empty() || dims[d].level > level_) {
         continue;
       }
       AtomList axes = factors.size() == 1
-                          ? state.dims[d].axes
-                          : axes_of_factors(state.dims[d].axes, factors, node.factors,
+                          ? dims[d].axes
+                          : axes_of_factors(dims[d].axes, factors, graph_.factors_of(node),
                                             atoms_)[static_cast<size_t>(at - factors.begin())];
       const bool longer = axes.size() > best.size();
       if (longer || (axes.size() == best.size() && state.elements > best_elements)) {
         if (axes.empty()) continue;
         best = std::move(axes);
         best_elements = state.elements;
-        source = tensor.state;
+        source = tensors[t].state;
       }
     }
   }
@@ -156,28 +160,31 @@ bool Propagation::spread(const Node& node, int factor) {
   const AtomList axes = best_axes(node, factor, source);
   if (axes.empty()) return false;
   bool changed = false;
-  for (const Node::Tensor& tensor : node.tensors) {
+  for (const Tensor& tensor : graph_.tensors_of(node)) {
     changed |= extend(node, tensor, factor, axes, source);
   }
   return changed;
 }
 
-bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int factor,
-                         const AtomList& axes, uint32_t source) {
+bool Propagation::extend(const Node& node, const Tensor& tensor, int factor, const AtomList& axes,
+                         uint32_t source) {
   ValueState& state = graph_.states[tensor.state];
-  for (size_t d = 0; d < tensor.dims.size(); ++d) {
-    const DimFactors& factors = tensor.dims[d];
+  const std::span<DimState> dims = graph_.dims_of(state);
+  const std::span<const DimFactors> factors_of_dims = graph_.dims_of(tensor);
+  for (size_t d = 0; d < factors_of_dims.size(); ++d) {
+    const DimFactors& factors = factors_of_dims[d];
     const auto at = std::find(factors.begin(), factors.end(), factor);
-    if (at == factors.end() || !state.dims[d].open) continue;
-    DimState& dim = state.dims[d];
+    DimState& dim = dims[d];
+    if (at == factors.end() || !dim.open) continue;
     // The most frequent end of it, found without the lists.
     if (factors.size() == 1 && (dim.axes.size() >= axes.size() ||
                                 !std::equal(dim.axes.begin(), dim.axes.end(), axes.begin()) ||
                                 (state.used >> axes[dim.axes.size()] & 1) != 0)) {
       return false;
     }
+    const std::span<const Factor> node_factors = graph_.factors_of(node);
     const auto position = static_cast<size_t>(at - factors.begin());
-    std::vector<AtomList> lists = axes_of_factors(dim.axes, factors, node.factors, atoms_);
+    std::vector<AtomList> lists = axes_of_factors(dim.axes, factors, node_factors, atoms_);
     AtomList& own = lists[position];
     if (own.size() >= axes.size() || !std::equal(own.begin(), own.end(), axes.begin()))
       return false;
@@ -191,13 +198,13 @@ bool Propagation::extend(const Node& node, const Node::Tensor& tensor, int facto
       grew = true;
     }
     if (!grew) return false;
-    std::vector<AtomList> by_factor(node.factors.size());
+    std::vector<AtomList> by_factor(node_factors.size());
     for (size_t f = 0; f < factors.size(); ++f) {
       by_factor[static_cast<size_t>(factors[f])] = std::move(lists[f]);
     }
-    AtomList joined = axes_of_dim(factors, node.factors, by_factor, atoms_);
+    AtomList joined = axes_of_dim(factors, node_factors, by_factor, atoms_);
     if (joined.size() <= dim.axes.size()) return false;
-    if (is_whole(state)) origins_.record(tensor.state, source, node.op);
+    if (is_whole(dims)) origins_.record(tensor.state, source, node.op);
     dim.axes = std::move(joined);
     dim.level = 0;
     state.used |= mask_of(dim.axes);
@@ -214,9 +221,8 @@ void Propagation::write_back() {
   for (size_t i = 0; i < fn_.num_value_ids(); ++i) {
     Value& value = fn_.value(static_cast<ValueId>(i));
     Placement placement = Placement::replicated(value.type.rank());
-    for (size_t d = 0; d < graph_.states[i].dims.size(); ++d) {
-      placement.dims[d] = std::move(graph_.states[i].dims[d].axes);
-    }
+    const std::span<DimState> dims = graph_.dims_of(graph_.states[i]);
+    for (size_t d = 0; d < dims.size(); ++d) placement.dims[d] = std::move(dims[d].axes);
     const ShardingRef before = std::exchange(value.sharding, shardings.of(placement));
     if (before == nullptr || before->unreduced.empty()) continue;
     Sharding sharding = *value.sharding;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "support/inline_vector.h"
 
 namespace spmd {
 
@@ -37,7 +38,7 @@ struct Factor {
 };
 
 // Factors of one dimension, major to minor. Empty for a dimension of size 1.
-using DimFactors = std::vector<int>;
+using DimFactors = InlineVector<int, 4>;
 
 struct TensorFactors {
   std::vector<DimFactors> dims;
