@@ -160,7 +160,7 @@ void OpDrawer::manual_results(Manual& manual) {
     fn_.add_result(manual.op,
                    global_type(type(returned[i]), attrs.out_shardings[i], setting_.mesh));
   }
-  fn_.op(manual.op).attrs = std::move(attrs);
+  fn_.op(manual.op).attrs = Attrs(std::move(attrs));
   manual.returned = std::move(returned);
 }
 
