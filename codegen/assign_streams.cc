@@ -32,17 +32,18 @@ class StreamAssigner {
   void wait_for(plan::Step& step, const std::vector<plan::Access>& accesses) {
     for (const auto& [stream, others] : made_) {
       if (stream == step.stream()) continue;
-      const int last = last_conflict(others, accesses);
       int& known = known_[{step.stream(), stream}];  // 1 + the last step that was waited for
-      if (last < known) continue;
+      const int last = last_conflict(others, accesses, known);
+      if (last < 0) continue;
       known = last + 1;
       step.add_waits_for(event_of(last));
     }
   }
 
+  // Among the steps from number `first` on; -1: none.
   static int last_conflict(const std::vector<Made>& others,
-                           const std::vector<plan::Access>& accesses) {
-    for (size_t i = others.size(); i-- > 0;)
+                           const std::vector<plan::Access>& accesses, int first) {
+    for (size_t i = others.size(); i-- > 0 && others[i].step >= first;)
       for (const plan::Access& access : accesses)
         if (others[i].access.conflicts(access)) return others[i].step;
     return -1;

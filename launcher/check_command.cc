@@ -12,6 +12,7 @@
 #include "launcher/compile_program.h"
 #include "launcher/report.h"
 #include "passes/analysis/collective_reason.h"
+#include "runtime/plan/races.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -124,6 +125,10 @@ Json report_of_program(Module module, const CommandLine& line, const RunConfig& 
   options.streams = true;  // so that what a GPU would run is checked for races
   alone(kFileError, [&] {
     result = compile_program(std::move(module), terminal, line.verbose && !line.json, options);
+  });
+  alone(kInternalError, [&] {
+    const auto race = plan::find_race(result.plan);
+    SPMD_CHECK(!race, "{}", race.value_or(""));
   });
   Json report = report_of_plan(result.plan);
   report["predicted"] = predict(result.plan.statistics(), CostModel{});

@@ -104,16 +104,17 @@ void add_remarks(Json& report, const std::vector<Remark>& remarks) {
 std::string to_string(const StartTiming& start) {
   return fmt::format(
       "start: compile {:.0f} ms, device {:.0f} ms, memory {:.0f} ms, load kernels {:.0f} ms, state "
-      "{:.0f} ms, tune {:.0f} ms",
+      "{:.0f} ms, connect {:.0f} ms, tune {:.0f} ms",
       start.compile_ms, start.device_ms, start.memory_ms, start.load_ms, start.state_ms,
-      start.tune_ms);
+      start.connect_ms, start.tune_ms);
 }
 
 void add_start(Json& report, const StartTiming& start) {
   report["compile_ms"] = start.from_program_ms();
   report["start"] = {{"compile_ms", start.compile_ms}, {"device_ms", start.device_ms},
                      {"memory_ms", start.memory_ms},   {"load_ms", start.load_ms},
-                     {"state_ms", start.state_ms},     {"tune_ms", start.tune_ms}};
+                     {"state_ms", start.state_ms},     {"connect_ms", start.connect_ms},
+                     {"tune_ms", start.tune_ms}};
 }
 
 void add_measurements(Json& report, const std::vector<StepTiming>& steps,

@@ -28,6 +28,7 @@ struct StartTiming {
   double device_ms = 0;   // the device made ready: a GPU's context
   double memory_ms = 0;   // the Plan's memory
   double load_ms = 0;     // code loaded, kernels made
+  double connect_ms = 0;  // devices of ranks connected
   double state_ms = 0;    // the state read or drawn, and copied
   double tune_ms = 0;     // candidates timed, or found in the cache
 

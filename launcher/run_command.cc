@@ -103,6 +103,7 @@ class Session {
     });
     executor_->settle();
     start_.load_ms = executor_->preparation().load_ms;
+    start_.connect_ms = executor_->preparation().connect_ms;
     start_.tune_ms = executor_->preparation().tune_ms;
     start_.compile_ms = job_.plan.statistics().compile_ms();
     history_.resize(metrics_.size());

@@ -221,8 +221,10 @@ void Executor::set_argument_local(int index, std::span<const std::byte> local) {
 void Executor::settle() {
   if (workspace_ != nullptr) return;
   const Clock::time_point begin = Clock::now();
+  device_->open_connections();
+  preparation_.connect_ms = milliseconds_since(begin);
   device_->settle(program_->context.load);
-  preparation_.tune_ms = milliseconds_since(begin);
+  preparation_.tune_ms = milliseconds_since(begin) - preparation_.connect_ms;
   workspace_ = allocate(program_->context.load.workspace_bytes);
 }
 

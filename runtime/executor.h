@@ -30,8 +30,9 @@ struct StepTiming {
 
 // What it takes to make a Plan's kernels ready to run, in milliseconds.
 struct Preparation {
-  double load_ms = 0;  // code loaded, kernels made
-  double tune_ms = 0;  // settle(): what is timed, and agreed on
+  double load_ms = 0;     // code loaded, kernels made
+  double connect_ms = 0;  // devices of ranks connected
+  double tune_ms = 0;     // candidates timed, or found in a cache, and agreed on
 };
 
 class Executor {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -33,32 +34,58 @@ class ArenaUse {
     for (int s = 0; s < body.steps_size(); ++s) visit(body.steps(s), s);
   }
 
-  // Adds the arena's part.
+  // Adds the arena's part. Buffers within a loop can share bytes, which then count once.
   void add_to(MemoryUse& use) const {
-    const plan::Sequence& body = plan_.programs(0).body();
     const int peak = peak_step();
     if (peak < 0) return;
-    use.peak_op = body.steps(peak).op();
-    use.gaps = plan_.arena_bytes();
-    std::set<int32_t> accessed;
-    for_each_step(body.steps(peak), [&](const plan::Step& step) {
-      plan::for_each_view(step,
-                          [&](const plan::View& view, bool) { accessed.insert(view.buffer()); });
-    });
-    for (int32_t b = 0; b < plan_.buffers_size(); ++b) {
-      const BufferUse& buffer = uses_[static_cast<size_t>(b)];
-      if (buffer.first < 0 || buffer.first > peak || buffer.last < peak) continue;
-      int64_t& kind = buffer.in_message      ? use.messages
-                      : buffer.feeds_state   ? use.gradients
-                      : accessed.contains(b) ? use.temporaries
-                                             : use.activations;
-      kind += plan_.buffers(b).bytes();
-      use.gaps -= plan_.buffers(b).bytes();
+    const plan::Step& step = plan_.programs(0).body().steps(peak);
+    use.peak_op = step.op();
+    use.gaps = 0;
+    std::set<int64_t> ends = {0, plan_.arena_bytes()};
+    const std::vector<LiveBuffer> live = live_at(peak, step);
+    for (const LiveBuffer& buffer : live) {
+      ends.insert(buffer.begin);
+      ends.insert(buffer.end);
     }
-    use.gaps = std::max<int64_t>(use.gaps, 0);
+    for (auto end = std::next(ends.begin()); end != ends.end(); ++end) {
+      const int64_t begin = *std::prev(end);
+      const auto holder = std::find_if(live.begin(), live.end(), [&](const LiveBuffer& buffer) {
+        return buffer.begin <= begin && *end <= buffer.end;
+      });
+      use.*(holder == live.end() ? &MemoryUse::gaps : holder->kind) += *end - begin;
+    }
   }
 
  private:
+  struct LiveBuffer {
+    int64_t MemoryUse::*kind;
+    int order;  // of kinds, where buffers share bytes
+    int64_t begin, end;
+  };
+
+  std::vector<LiveBuffer> live_at(int number, const plan::Step& step) const {
+    std::set<int32_t> accessed;
+    for_each_step(step, [&](const plan::Step& inner) {
+      plan::for_each_view(inner,
+                          [&](const plan::View& view, bool) { accessed.insert(view.buffer()); });
+    });
+    std::vector<LiveBuffer> live;
+    for (int32_t b = 0; b < plan_.buffers_size(); ++b) {
+      const BufferUse& use = uses_[static_cast<size_t>(b)];
+      if (use.first < 0 || use.first > number || use.last < number) continue;
+      const plan::Buffer& buffer = plan_.buffers(b);
+      LiveBuffer entry{&MemoryUse::activations, 3, buffer.offset(),
+                       buffer.offset() + buffer.bytes()};
+      if (accessed.contains(b)) entry.kind = &MemoryUse::temporaries, entry.order = 2;
+      if (use.feeds_state) entry.kind = &MemoryUse::gradients, entry.order = 1;
+      if (use.in_message) entry.kind = &MemoryUse::messages, entry.order = 0;
+      live.push_back(entry);
+    }
+    std::stable_sort(live.begin(), live.end(),
+                     [](const LiveBuffer& a, const LiveBuffer& b) { return a.order < b.order; });
+    return live;
+  }
+
   // The step and those within it.
   static void for_each_step(const plan::Step& step,
                             const std::function<void(const plan::Step&)>& visit) {
@@ -144,7 +171,8 @@ MemoryUse memory_use(const plan::Plan& plan) {
     if (buffer.kind() == plan::Buffer::RESULT) use.results += buffer.bytes();
     if (buffer.kind() == plan::Buffer::CONSTANT) use.constants += buffer.bytes();
   }
-  ArenaUse(plan).add_to(use);
+  use.gaps = plan.arena_bytes();
+  if (plan.programs_size() > 0) ArenaUse(plan).add_to(use);
   return use;
 }
 

@@ -27,6 +27,7 @@ struct MemoryUse {
   int64_t total() const;
 };
 
+// Where ranks run programs of their own, the arena is that of the first one.
 MemoryUse memory_use(const plan::Plan& plan);
 
 // A line for each kind that there is, the sum and the op at the peak.

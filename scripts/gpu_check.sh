@@ -40,7 +40,7 @@ check() {
   code=$?
   if (( code == 0 )); then
     echo "== $name: passed in $((SECONDS - begin)) s"
-    grep -E 'note|step_ms|metrics|state|ms .*calls|within|memory' "$dir/output" | head -n 12 |
+    grep -E 'start:|note|step_ms|metrics|state|ms .*calls|within|memory' "$dir/output" | head -n 12 |
       cut -c 1-220
   else
     failed=$((failed + 1))
@@ -79,6 +79,7 @@ large gpt2-xl-dp1 25 3 SPMD_CUDA_TRACE=0
 program digits_cnn data=1 1
 program dropout_mlp data=1 1
 program gru_scan data=1 1
+program gru_scan data=1 1 --cuda-graphs on
 program moe expert=1 1
 program gpt_dp_tp data=1,model=1 1
 program ring_shard_map ring=4 4

@@ -72,6 +72,9 @@ class Device {
     return nullptr;
   }
 
+  // Opens what connect() gave, before settle(); all ranks call it together.
+  virtual void open_connections() {}
+
   // Called once, after the last kernel is made and before the first one runs; all ranks call it
   // together, and settle what they have to agree on. Raises `context`'s workspace.
   virtual void settle(LoadContext& context) = 0;

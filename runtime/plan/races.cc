@@ -55,25 +55,32 @@ std::string race_text(const Sequence& body, const Visited& earlier, const Visite
       later.access.space == 0 ? "the arena" : fmt::format("buffer {}", later.access.space - 1));
 }
 
-// A stream is in order by itself, so that accesses are compared with those of the others only.
+// What a stream has accessed, in order.
+using Visits = std::vector<Visited>;
+
+// The first of them that the step `order` was last told of is not behind.
+Visits::const_iterator first_open(const Visits& visits, const StreamOrder& order) {
+  return std::partition_point(visits.begin(), visits.end(),
+                              [&](const Visited& visited) { return order.is_done(visited.place); });
+}
+
+// A stream is in order by itself, so that accesses are compared with those of the others only, and
+// with those that are not done.
 std::optional<std::string> find_race(const Plan& plan, const Sequence& body) {
   if (!has_streams(body)) return std::nullopt;
   StreamOrder order;
-  std::map<int32_t, std::vector<Visited>> visited;
+  std::map<int32_t, Visits> visits;
   for (int s = 0; s < body.steps_size(); ++s) {
     const Step& step = body.steps(s);
     const StreamOrder::Place place = order.next(step);
-    for (const Access& access : accesses_of(plan, step)) {
-      const Visited current{access, place, s};
-      for (const auto& [stream, others] : visited) {
-        if (stream == place.stream) continue;
-        for (const Visited& other : others)
-          if (other.access.conflicts(access) && !order.is_done(other.place))
-            return race_text(body, other, current);
-      }
+    const std::vector<Access> accesses = accesses_of(plan, step);
+    for (const auto& [stream, others] : visits) {
+      if (stream == place.stream) continue;
+      for (auto other = first_open(others, order); other != others.end(); ++other)
+        for (const Access& access : accesses)
+          if (other->access.conflicts(access)) return race_text(body, *other, {access, place, s});
     }
-    for (const Access& access : accesses_of(plan, step))
-      visited[place.stream].push_back({access, place, s});
+    for (const Access& access : accesses) visits[place.stream].push_back({access, place, s});
   }
   return std::nullopt;
 }

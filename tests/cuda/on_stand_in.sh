@@ -83,6 +83,35 @@ for place in 'cpu --mesh data=1' 'cpu --mesh data=2 --ranks 2' 'cuda --mesh data
 done
 (( $(od -An -v -tx1 "$first" | tr -s ' ' '\n' | sort -u | wc -l) > 200 )) || fail "nothing was drawn"
 
+# --- steps as graphs do what steps do; where the host has a part in them, that is said
+cat > "$folder/chain.mlir" <<'MLIR'
+module @step {
+  func.func public @main(
+      %arg0: tensor<16x16xf32> {tf.aliasing_output = 0 : i32} loc("state['w']"),
+      %arg1: tensor<16x16xf32> loc("x"))
+      -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %1 = stablehlo.dot_general %0, %arg0, contracting_dims = [0] x [1]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    return %0, %1 : tensor<16x16xf32>, tensor<16x16xf32>
+  }
+}
+MLIR
+for graphs in off on; do
+  output=$("$SPMD_RUN" "$folder/chain.mlir" --init random --codegen off --steps 7 --device cuda \
+    --cache-dir "$folder/cache" --cuda-graphs $graphs --out "$folder/$graphs" 2>&1) ||
+    fail "--cuda-graphs $graphs"
+done
+grep -q 'note: steps are recorded as CUDA graphs from the second one on' <<< "$output" ||
+  fail "no word of the graphs"
+grep -q 'steps are not recorded' <<< "$output" && fail "graphs were given up"
+cmp "$folder/off" "$folder/on" || fail "steps as graphs give other numbers"
+output=$("${run[@]}" --device cuda --cuda-graphs on --check "$program/expected.safetensors" 2>&1) ||
+  fail "a program with steps on the host, and graphs"
+grep -q 'note: steps are not recorded as CUDA graphs: a step runs on the host: ' <<< "$output" ||
+  fail "no word of why there are no graphs"
+
 # --- what can be wrong with a GPU
 output=$(SPMD_FAKE_GPU_ARCHITECTURE=75 "${run[@]}" --device cuda 2>&1) && fail "sm_75 is taken"
 grep -q 'is of architecture sm_75, but programs need sm_80 or newer' <<< "$output" ||

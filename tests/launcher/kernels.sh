@@ -133,3 +133,5 @@ grep -qE 'the compile budget suffices for [0-9]+ of [0-9]+ kernels' stderr ||
 says 'allow more seconds: --compile-budget' stderr
 run "${good[@]}" --compile-budget 0
 expect_error 2 '--compile-budget: found "0", expected seconds: more than 0'
+run "${good[@]}" --cuda-graphs maybe
+expect_error 2 'found "maybe", expected on or off'

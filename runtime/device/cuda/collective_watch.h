@@ -34,6 +34,8 @@ class CollectiveWatch {
   // Queues that one begins and ends; `kind`, a constant, names it: "all_reduce".
   void begin(uint32_t number, const char* kind);
   void end();
+  // A step begins: what came before it has ended.
+  void step() { ++steps_; }
   // From now on; all numbers have been given.
   void start();
 
@@ -48,8 +50,7 @@ class CollectiveWatch {
     std::atomic<uint32_t> number{0};
     std::atomic<const char*> kind{nullptr};
   };
-  void write(size_t which, uint32_t value);
-  uint32_t read(size_t which) const;
+  void write(uint32_t call);
   void watch();
 
   const Gpu& gpu_;
@@ -59,7 +60,8 @@ class CollectiveWatch {
   // The host is never as far ahead of the GPU as this ring is long.
   std::vector<Call> calls_ = std::vector<Call>(1 << 14);
   uint32_t call_ = 0;
-  uint32_t* counters_ = nullptr;  // pinned: calls begun and ended
+  uint32_t* current_ = nullptr;  // pinned: the call that the GPU is in; 0: none
+  std::atomic<uint64_t> steps_{0};
   std::string obstacle_;
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -100,7 +100,6 @@ std::unique_ptr<Transport> CudaDevice::connect(comm::Group& group, const Transpo
 
 // Ranks that run other programs have other products, so each chooses for itself.
 void CudaDevice::settle(LoadContext& context) {
-  if (nccl_) nccl_->open();
   static_assert(std::is_trivially_copyable_v<MatmulChoice>);
   const bool alike = plan_->program_of_rank_size() == 0;
   std::vector<MatmulChoice> choices(products_.size());
@@ -143,6 +142,7 @@ std::string CudaDevice::why_no_graphs() const {
 }
 
 void CudaDevice::run_step(std::span<std::byte* const> buffers, const std::function<void()>& work) {
+  if (nccl_) nccl_->step();
   if (!graphs_) return work();
   const bool was_possible = graphs_->obstacle().empty();
   graphs_->run(buffers, work);

@@ -52,6 +52,9 @@ class CudaDevice : public Device {
   bool connects(const TransportNeeds& needs) const override;
   std::unique_ptr<Transport> connect(comm::Group& group, const TransportNeeds& needs,
                                      const std::string& op) override;
+  void open_connections() override {
+    if (nccl_) nccl_->open();
+  }
   void settle(LoadContext& context) override;
   void run_step(std::span<std::byte* const> buffers, const std::function<void()>& work) override;
   std::vector<std::string> notes() const override;

@@ -67,7 +67,8 @@ class NcclGroups {
   // call this together.
   void open();
 
-  // As CollectiveWatch has it.
+  // As CollectiveWatch has them.
+  void step() { watch_.step(); }
   const std::string& why_not_watched() const { return watch_.obstacle(); }
 
  private:

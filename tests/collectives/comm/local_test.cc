@@ -64,6 +64,26 @@ TEST(Local, WatchdogNamesRankCollectiveOpAndWhoIsMissing) {
   }
 }
 
+TEST(Local, WatchdogCanBeSetLater) {
+  try {
+    run_local_ranks(2, {}, [&](Communicator& c) {
+      EXPECT_EQ(c.timeout(), Options().timeout);
+      c.barrier(c.world(), "start");
+      c.set_timeout(milliseconds(50));
+      if (c.rank() == 1) {
+        std::this_thread::sleep_for(milliseconds(200));
+        return;
+      }
+      c.barrier(c.world(), "a step");
+    });
+    FAIL() << "did not throw";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("waited 0.05 s in barrier of a step for rank 1"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 // Under mpirun (see mpi.sh) this process is one of several; without it, the only one.
 TEST(Mpi, CollectivesGiveWhatTheyShouldAndTheSameBitsAsThreads) {
   static std::unique_ptr<Communicator> mpi = make_mpi();

@@ -8,9 +8,9 @@ namespace spmd::plan {
 namespace {
 
 // Steps that copy between buffers of the arena, each of 64 bytes at the offset given.
-class Program {
+class StepList {
  public:
-  Program() {
+  StepList() {
     plan_.set_arena_bytes(1 << 10);
     plan_.add_programs();
   }
@@ -54,7 +54,7 @@ class Program {
 };
 
 TEST(Races, OneStreamIsInOrder) {
-  Program program;
+  StepList program;
   const int a = program.buffer(0), b = program.buffer(64);
   program.copy(a, b, 0, "first");
   program.copy(b, a, 0, "second");
@@ -62,7 +62,7 @@ TEST(Races, OneStreamIsInOrder) {
 }
 
 TEST(Races, ReadAfterWriteNeedsAnEvent) {
-  Program program;
+  StepList program;
   const int a = program.buffer(0), b = program.buffer(64), c = program.buffer(128);
   Step& first = program.copy(a, b, 0, "first");
   Step& second = program.copy(b, c, 1, "second");
@@ -76,7 +76,7 @@ TEST(Races, ReadAfterWriteNeedsAnEvent) {
 }
 
 TEST(Races, BytesCountAndNotNumbers) {
-  Program program;
+  StepList program;
   const int a = program.buffer(0), b = program.buffer(64), overlaps_b = program.buffer(127),
             behind_b = program.buffer(191), own = program.buffer(64, Buffer::RESULT);
   program.copy(a, b, 0, "first");
@@ -89,7 +89,7 @@ TEST(Races, BytesCountAndNotNumbers) {
 }
 
 TEST(Races, WritesAfterReadsAreRacesToo) {
-  Program program;
+  StepList program;
   const int a = program.buffer(0), b = program.buffer(64), c = program.buffer(128, Buffer::RESULT);
   program.copy(a, b, 0, "reads");
   program.copy(c, a, 1, "writes");
@@ -99,7 +99,7 @@ TEST(Races, WritesAfterReadsAreRacesToo) {
 }
 
 TEST(Races, ReadsOfOnePlaceAreNone) {
-  Program program;
+  StepList program;
   const int a = program.buffer(0), b = program.buffer(64), c = program.buffer(128);
   program.copy(a, b, 0, "first");
   program.copy(a, c, 1, "second");
@@ -108,7 +108,7 @@ TEST(Races, ReadsOfOnePlaceAreNone) {
 
 // An event stands for all that its stream has done before, and for what that waited for.
 TEST(Races, OrderIsTransitive) {
-  Program program;
+  StepList program;
   const int a = program.buffer(0), b = program.buffer(64), c = program.buffer(128),
             d = program.buffer(192);
   program.copy(a, b, 0, "writes b");
@@ -124,7 +124,7 @@ TEST(Races, OrderIsTransitive) {
 
 // A step that was queued after the event is not covered by it.
 TEST(Races, EventsCoverWhatIsBeforeThem) {
-  Program program;
+  StepList program;
   const int a = program.buffer(0), b = program.buffer(64), c = program.buffer(128);
   program.copy(a, c, 0, "before").set_event(1);
   program.copy(a, b, 0, "after");
@@ -135,7 +135,7 @@ TEST(Races, EventsCoverWhatIsBeforeThem) {
 }
 
 TEST(Races, StepsOfLoopsCountForTheLoop) {
-  Program program;
+  StepList program;
   const int a = program.buffer(0), b = program.buffer(64), c = program.buffer(128);
   Step& first = program.copy(a, b, 1, "first");
   Step& loop = program.loop("loop");
