@@ -13,18 +13,18 @@ namespace {
 constexpr int64_t kReduction = 16;
 
 // Whether a step reads or writes each storage, in it or inside of it.
-struct Access {
+struct StepUse {
   bool reads = false, writes = false;
 };
-using Accesses = std::map<int, Access>;
+using StepUses = std::map<int, StepUse>;
 
-void add_accesses(plan::Step& step, Accesses& accesses) {
+void add_uses(plan::Step& step, StepUses& accesses) {
   for_each_view(step, [&](plan::View& view, bool writes) {
-    Access& access = accesses[view.buffer()];
+    StepUse& access = accesses[view.buffer()];
     (writes ? access.writes : access.reads) = true;
   });
   for (plan::Sequence* inner : sequences_of(step))
-    for (plan::Step& part : *inner->mutable_steps()) add_accesses(part, accesses);
+    for (plan::Step& part : *inner->mutable_steps()) add_uses(part, accesses);
 }
 
 // For a storage, those that may become one with it where nobody reads its value after theirs
@@ -55,7 +55,7 @@ class SequenceOrder {
     for (size_t s = 0; s < count; ++s) {
       Step& step = steps_[s];
       plan::Step& source = *sequence.mutable_steps(static_cast<int>(s));
-      add_accesses(source, step.accesses);
+      add_uses(source, step.accesses);
       step.is_movable =
           sequences_of(source).empty() && !source.has_collective() && !is_copy(source);
       for (const auto& [storage, access] : step.accesses) ++left_[storage];
@@ -80,7 +80,7 @@ class SequenceOrder {
 
  private:
   struct Step {
-    Accesses accesses;
+    StepUses accesses;
     std::vector<int> followers;
     int missing = 0;  // predecessors that are not done
     bool is_movable = true, is_done = false;
@@ -186,10 +186,10 @@ class SequenceOrder {
 // Storages that a sequence inside of others shares with them.
 void order(plan::Sequence& sequence, const StorageTable& storages, const Successors& aliased,
            const std::set<int>& outside) {
-  std::vector<Accesses> accesses(static_cast<size_t>(sequence.steps_size()));
+  std::vector<StepUses> accesses(static_cast<size_t>(sequence.steps_size()));
   std::map<int, int> users;
   for (int s = 0; s < sequence.steps_size(); ++s) {
-    add_accesses(*sequence.mutable_steps(s), accesses[static_cast<size_t>(s)]);
+    add_uses(*sequence.mutable_steps(s), accesses[static_cast<size_t>(s)]);
     for (const auto& [storage, access] : accesses[static_cast<size_t>(s)]) ++users[storage];
   }
   for (int s = 0; s < sequence.steps_size(); ++s) {
@@ -203,8 +203,8 @@ void order(plan::Sequence& sequence, const StorageTable& storages, const Success
     // The sequences of a loop or a branch share storages among themselves.
     std::map<int, int> sequences;
     for (plan::Sequence* part : inner) {
-      Accesses own;
-      for (plan::Step& inside : *part->mutable_steps()) add_accesses(inside, own);
+      StepUses own;
+      for (plan::Step& inside : *part->mutable_steps()) add_uses(inside, own);
       for (const auto& [storage, access] : own)
         if (++sequences[storage] > 1) shared.insert(storage);
     }

@@ -40,9 +40,9 @@ void check_ranks_of_plan(const plan::Plan& plan, const std::string& path, int ra
 }
 
 // What rank 0 does alone, in phases with an exit code each.
-class Preparation {
+class JobMaker {
  public:
-  Preparation(comm::Communicator& communicator, const CommandLine& line,
+  JobMaker(comm::Communicator& communicator, const CommandLine& line,
               const LaunchEnvironment& launch, const DevicePlace& place)
       : communicator_(communicator), line_(line), launch_(launch), place_(place) {}
 
@@ -120,7 +120,7 @@ void broadcast(comm::Communicator& communicator, Job& job) {
 std::optional<Job> make_job(comm::Communicator& communicator, const CommandLine& line,
                             const LaunchEnvironment& launch, const DevicePlace& place) {
   Job job;
-  Preparation preparation(communicator, line, launch, place);
+  JobMaker preparation(communicator, line, launch, place);
   job.config = preparation.configure();
   if (line.print_config) {
     if (communicator.rank() == 0) fmt::print("{}", print_config(job.config));
