@@ -85,7 +85,7 @@ TEST(MemoryUse, OfATrainingStep) {
   EXPECT_EQ(use.gaps, 3);
   EXPECT_EQ(use.total(), 1000 + 2000 + 50 + 1000 + 4 + 160);
   const std::string text = to_string(use);
-  EXPECT_NE(text.find("  activations           100 B\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  activations             100 B\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  workspaces       not known yet\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  the most values are alive at backward\n"), std::string::npos) << text;
 }
