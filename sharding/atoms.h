@@ -12,7 +12,7 @@
 
 namespace spmd {
 
-using Atom = uint8_t;                // index into AtomTable::atoms()
+using Atom = uint8_t;                     // index into AtomTable::atoms()
 using AtomList = InlineVector<Atom, 16>;  // major to minor
 using AtomMask = uint64_t;
 

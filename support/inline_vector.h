@@ -128,9 +128,8 @@ class InlineVector {
   friend bool operator==(const InlineVector& a, const InlineVector& b) {
     return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
   }
-  friend auto operator<=>(const InlineVector& a, const InlineVector& b)
-    requires std::three_way_comparable<T>
-  {
+  friend auto operator<=>(const InlineVector& a,
+                          const InlineVector& b) requires std::three_way_comparable<T> {
     return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
   }
 

@@ -209,9 +209,8 @@ void Parser::parse_module_body(bool wrapped) {
 
 void Parser::begin_function(const std::string& name, size_t position, bool is_private) {
   ModuleBuilder::begin_function(name, position, is_private);
-  values_.clear();
+  values_.shrink(0);
   pool_.clear();
-  scope_.clear();
 }
 
 void Parser::parse_function() {

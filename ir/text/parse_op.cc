@@ -67,23 +67,26 @@ void Parser::throw_unsupported(std::string_view spelling, size_t position) {
 
 void Parser::define(std::string_view name, const std::vector<ValueId>& values, size_t position,
                     const TupleShape* shape) {
-  Definition definition{static_cast<uint32_t>(pool_.size()), static_cast<uint32_t>(values.size())};
+  if (find_name(name) != nullptr) scan_.fail(position, fmt::format("%{} is defined twice", name));
+  Definition definition{name, static_cast<uint32_t>(pool_.size()),
+                        static_cast<uint32_t>(values.size())};
   if (shape != nullptr) {
     definition.shape = static_cast<int>(shapes_.size());
     shapes_.push_back(*shape);
   }
-  if (!values_.emplace(name, definition).second) {
-    scan_.fail(position, fmt::format("%{} is defined twice", name));
-  }
+  values_.push(std::hash<std::string_view>{}(name), definition);
   pool_.insert(pool_.end(), values.begin(), values.end());
-  scope_.push_back(name);
 }
 
-void Parser::close_scope(size_t mark) {
-  while (scope_.size() > mark) {
-    values_.erase(scope_.back());
-    scope_.pop_back();
-  }
+const Parser::Definition* Parser::find_name(std::string_view name) const {
+  return values_.find(std::hash<std::string_view>{}(name),
+                      [&](const Definition& definition) { return definition.name == name; });
+}
+
+const Parser::Definition& Parser::definition_of(std::string_view name, size_t start) {
+  const Definition* found = find_name(name);
+  if (found == nullptr) scan_.fail(start, fmt::format("%{} is used before it is defined", name));
+  return *found;
 }
 
 ValueId Parser::parse_value() {
@@ -91,23 +94,20 @@ ValueId Parser::parse_value() {
   const size_t start = scan_.position();
   scan_.expect("%");
   const std::string_view name = scan_.expect_suffix("the name of a value");
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
-    scan_.fail(start, fmt::format("%{} is used before it is defined", name));
-  }
-  if (found->second.shape >= 0) {
+  const Definition& definition = definition_of(name, start);
+  if (definition.shape >= 0) {
     scan_.fail(start, fmt::format("%{} is a tuple, expected a tensor", name));
   }
   uint32_t index = 0;
   if (scan_.accept("#")) {
     const int64_t number = scan_.expect_integer("the number of a result");
-    if (number < 0 || number >= found->second.count) {
+    if (number < 0 || number >= definition.count) {
       scan_.fail(start, fmt::format("%{} has {} results, not one numbered {}", name,
-                                    found->second.count, number));
+                                    definition.count, number));
     }
     index = static_cast<uint32_t>(number);
   }
-  return pool_[found->second.first + index];
+  return pool_[definition.first + index];
 }
 
 std::vector<ValueId> Parser::parse_values(std::string_view close) {

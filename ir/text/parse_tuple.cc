@@ -30,11 +30,7 @@ const Parser::Definition& Parser::parse_name() {
   const size_t start = scan_.position();
   scan_.expect("%");
   const std::string_view name = scan_.expect_suffix("the name of a value");
-  const auto found = values_.find(name);
-  if (found == values_.end()) {
-    scan_.fail(start, fmt::format("%{} is used before it is defined", name));
-  }
-  return found->second;
+  return definition_of(name, start);
 }
 
 void Parser::parse_operand(std::vector<ValueId>& operands) {

@@ -22,6 +22,7 @@
 #include "ir/module.h"
 #include "ir/text/module_builder.h"
 #include "support/scanner.h"
+#include "support/scoped_table.h"
 
 namespace spmd::text {
 
@@ -146,8 +147,8 @@ class Parser : private ModuleBuilder {
   void parse_block_arguments(BlockId block, std::string_view close);
   void define(std::string_view name, const std::vector<ValueId>& values, size_t position,
               const TupleShape* shape = nullptr);
-  size_t open_scope() const { return scope_.size(); }
-  void close_scope(size_t mark);
+  size_t open_scope() const { return values_.size(); }
+  void close_scope(size_t mark) { values_.shrink(mark); }
   Signature parse_signature();
   void check_operands(const OpText& op, const Signature& signature);
   // Creates the op from what was read, results included.
@@ -191,9 +192,13 @@ class Parser : private ModuleBuilder {
 
   // What a name stands for: `count` entries of `pool_`.
   struct Definition {
+    std::string_view name;
     uint32_t first, count;
     int shape = -1;  // of a tuple, in `shapes_`
   };
+  const Definition* find_name(std::string_view name) const;
+  // Of a name at `start`; throws UserError when there is none.
+  const Definition& definition_of(std::string_view name, size_t start);
   const Definition& parse_name();
 
   Scanner scan_;
@@ -204,10 +209,9 @@ class Parser : private ModuleBuilder {
   std::unordered_map<std::string, size_t> resources_;     // name -> where its string begins
   std::unordered_map<std::string_view, LocationRef> alias_locations_;
   std::vector<size_t> mesh_positions_;
-  std::unordered_map<std::string_view, Definition> values_;
+  ScopedTable<Definition> values_;
   std::vector<ValueId> pool_;
   std::deque<TupleShape> shapes_;
-  std::vector<std::string_view> scope_;  // names in the order of their definition
 };
 
 // Every op of the text that is not in the op table, as one error; returns when it finds none.
