@@ -43,7 +43,7 @@ void check_ranks_of_plan(const plan::Plan& plan, const std::string& path, int ra
 class JobMaker {
  public:
   JobMaker(comm::Communicator& communicator, const CommandLine& line,
-              const LaunchEnvironment& launch, const DevicePlace& place)
+           const LaunchEnvironment& launch, const DevicePlace& place)
       : communicator_(communicator), line_(line), launch_(launch), place_(place) {}
 
   RunConfig configure() {
