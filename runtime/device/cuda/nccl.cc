@@ -205,9 +205,9 @@ std::unique_ptr<Transport> NcclGroups::connect(comm::Group& group, const Transpo
                                                const std::string& op) {
   const auto known = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const auto& entry) { return entry->group == &group; });
-  if (known == entries_.end())
-    entries_.push_back(std::make_unique<Entry>(Entry{&group, op, nullptr}));
-  const Entry& entry = known == entries_.end() ? *entries_.back() : **known;
+  const size_t number = static_cast<size_t>(known - entries_.begin());
+  if (number == entries_.size()) entries_.push_back(std::make_unique<Entry>(Entry{&group, op}));
+  const Entry& entry = *entries_[number];
   return std::make_unique<NcclTransport>(gpu_, nccl_, watch_, entry, *nccl_type(needs), op);
 }
 
