@@ -89,7 +89,10 @@ bool run(const std::vector<std::string>& command, const TemporaryFolder& folder)
   const int failed =
       posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed) return false;
+  if (failed) {
+    std::ofstream(folder.log()) << "it cannot be started: " << std::strerror(failed);
+    return false;
+  }
   folder.set_worker(child);
   announce_slow(child, command[0]);
   int status = 0;

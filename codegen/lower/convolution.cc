@@ -1,4 +1,5 @@
 #include "codegen/lower/lower.h"
+#include "codegen/lower/window.h"
 
 namespace spmd::codegen {
 namespace {
@@ -7,15 +8,6 @@ Dims order(int64_t first, int64_t second, const Dims& spatial) {
   Dims result = {first, second};
   result.insert(result.end(), spatial.begin(), spatial.end());
   return result;
-}
-
-void set(google::protobuf::RepeatedField<int64_t>* field, const Dims& values, size_t count,
-         int64_t otherwise) {
-  if (values.empty()) {
-    for (size_t i = 0; i < count; ++i) field->Add(otherwise);
-  } else {
-    field->Add(values.begin(), values.end());
-  }
 }
 
 }  // namespace
@@ -39,11 +31,11 @@ void lower_convolution(Emitter& emitter, OpId id) {
   plan::Window& window = *step.mutable_window();
   const size_t rank = attrs.input_spatial.size();
   for (size_t d = 0; d < rank; ++d) window.add_size(kernel.shape[d + 2]);
-  set(window.mutable_stride(), attrs.stride, rank, 1);
-  set(window.mutable_base_dilation(), attrs.lhs_dilation, rank, 1);
-  set(window.mutable_window_dilation(), attrs.rhs_dilation, rank, 1);
-  set(window.mutable_pad_low(), attrs.pad_low, rank, 0);
-  set(window.mutable_pad_high(), attrs.pad_high, rank, 0);
+  set_per_dimension(window.mutable_stride(), attrs.stride, rank, 1);
+  set_per_dimension(window.mutable_base_dilation(), attrs.lhs_dilation, rank, 1);
+  set_per_dimension(window.mutable_window_dilation(), attrs.rhs_dilation, rank, 1);
+  set_per_dimension(window.mutable_pad_low(), attrs.pad_low, rank, 0);
+  set_per_dimension(window.mutable_pad_high(), attrs.pad_high, rank, 0);
   for (bool reversed : attrs.reversal) window.add_reversal(reversed);
   step.set_feature_groups(attrs.feature_group_count);
   step.set_batch_groups(attrs.batch_group_count);
