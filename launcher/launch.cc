@@ -118,8 +118,10 @@ int stop(const ParsedCommandLine& parsed, const LaunchEnvironment& environment) 
   }
   End end{parsed.exit_code, parsed.text};
   bool speaks = environment.speaks();
-  // mpirun stops all ranks when one fails: none may end before the message is out.
+  // mpirun stops all ranks when one fails: none may end before the message is out. Ranks that go on
+  // to a run would meet in no barrier, but MPI's end waits for them.
   std::unique_ptr<comm::Communicator> communicator;
+  bool all_stop = true;
   if (!environment.alone()) {
     communicator = comm::make_mpi();
     if (communicator->size() > 1) speaks = communicator->rank() == 0;
@@ -127,11 +129,12 @@ int stop(const ParsedCommandLine& parsed, const LaunchEnvironment& environment) 
       require_same_command_line(*communicator, parsed);
     } catch (const Failed& failed) {
       end = {failed.exit_code(), failed.what()};
+      all_stop = false;
     }
   }
   if (!speaks) end.message.clear();
   const int exit_code = report(end);
-  if (communicator) communicator->barrier(communicator->world(), "the end");
+  if (communicator && all_stop) communicator->barrier(communicator->world(), "the end");
   return exit_code;
 }
 
