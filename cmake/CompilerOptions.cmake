@@ -68,7 +68,12 @@ endif()
 # build after a change to one source a little longer. Names in anonymous namespaces must differ within
 # a layer and within a test.
 option(SPMD_UNITY "Compile sources in batches" ON)
-set(SPMD_BATCH_SIZE 16)
+set(SPMD_BATCH_SIZE 32)
+# g++ collects its garbage while it compiles, by default from 128 MB on: memory for a twentieth of the
+# time.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options("SHELL:--param ggc-min-heapsize=600000")
+endif()
 # Precompiled headers: half of a file's time is reading the same headers again. Making one takes as
 # long as reading it three times, so layers and tests share them.
 option(SPMD_PCH "Precompile common headers" ON)

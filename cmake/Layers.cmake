@@ -56,21 +56,32 @@ endfunction()
 
 # spmd_layer(<name> FOLDER <dir> [EXCLUDE <dir>...] [DEPENDS <layer>...]
 #            [LINK <library>...] [PRIVATE <library>...]
-#            [PRECOMPILE <header>... | PRECOMPILED_BY <layer>] [OPTIONS <compile option>...])
+#            [PRECOMPILE <header>... | PRECOMPILED_BY <layer>] [OPTIONS <compile option>...]
+#            [FAST <path prefix>...])
 #
 # Makes spmd::<name> (target spmd_<name>). A folder without sources gives an INTERFACE library, so
 # that the layers above can be configured before it is written. Declare layers after what they
 # depend on. LINK is seen by dependents too; the headers of PRIVATE libraries stay in this layer.
-# PRECOMPILE adds to the precompiled headers; PRECOMPILED_BY uses those of a layer below.
+# PRECOMPILE adds to the precompiled headers; PRECOMPILED_BY uses those of a layer below. OPTIONS do
+# not hold for the sources below FAST.
 function(spmd_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;PRECOMPILED_BY"
-                        "EXCLUDE;DEPENDS;LINK;PRIVATE;PRECOMPILE;OPTIONS")
+                        "EXCLUDE;DEPENDS;LINK;PRIVATE;PRECOMPILE;OPTIONS;FAST")
   set(target spmd_${name})
   spmd_glob(sources ${arg_FOLDER} "${arg_EXCLUDE}" *.cc)
   spmd_glob(protos ${arg_FOLDER} "${arg_EXCLUDE}" *.proto)
 
+  set(fast "")
+  foreach(prefix IN LISTS arg_FAST)
+    set(below ${sources})
+    list(FILTER below INCLUDE REGEX "^${prefix}")
+    list(APPEND fast ${below})
+  endforeach()
+  set(others ${sources})
+  list(REMOVE_ITEM others ${fast})
+
   if(sources OR protos)
-    add_library(${target} STATIC ${sources})
+    add_library(${target} STATIC ${others})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE})
     target_compile_options(${target} PRIVATE ${arg_OPTIONS})
@@ -92,6 +103,19 @@ function(spmd_layer name)
 
   if(protos)
     spmd_generate_protos(${target} ${protos})
+  endif()
+  # The layer's own precompiled headers would make the two depend on each other.
+  if(fast)
+    add_library(${target}_fast OBJECT ${fast})
+    target_include_directories(${target}_fast PRIVATE "${PROJECT_SOURCE_DIR}")
+    target_include_directories(${target}_fast SYSTEM PRIVATE "${SPMD_GENERATED_DIR}")
+    target_link_libraries(${target}_fast PRIVATE ${layers} ${arg_LINK} ${arg_PRIVATE})
+    spmd_batches(${target}_fast)
+    spmd_reuse_precompiled(${target}_fast spmd_support)
+    if(protos)
+      add_dependencies(${target}_fast ${target}_protos)
+    endif()
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_fast>)
   endif()
   # A pragma for code generation would hold for the rest of a batch.
   foreach(source IN LISTS sources)

@@ -127,7 +127,7 @@ class ManualCall {
   Sharding on_module_mesh(NamedSharding named, OpId border) const {
     if (named.mesh == module_.mesh) return std::move(named.sharding);
     try {
-      return sharding_on_mesh(named.sharding, named.mesh, module_.mesh);
+      return sharding_on_mesh(named.sharding, named.mesh, module_.mesh, named.sharding.rank());
     } catch (const UserError& error) {
       fail(border, error.what());
     }

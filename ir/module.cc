@@ -290,6 +290,11 @@ void Module::drop_unreachable_functions() {
   }
 }
 
+void Module::note(const std::string& place, const std::string& text) {
+  const auto is_known = [&](const ReadingNote& note) { return note.text == text; };
+  if (std::none_of(notes_.begin(), notes_.end(), is_known)) notes_.push_back({place, text});
+}
+
 Module Module::clone() const {
   Module copy;
   copy.name = name;
@@ -297,6 +302,7 @@ Module Module::clone() const {
   copy.mesh = mesh;
   copy.mesh_name = mesh_name;
   copy.by_name_ = by_name_;
+  copy.notes_ = notes_;
   for (const auto& fn : functions_) copy.functions_.push_back(std::make_unique<Function>(*fn));
   return copy;
 }

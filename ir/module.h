@@ -212,6 +212,12 @@ void walk(const Function& fn, Fn&& visit) {
   walk(fn, fn.body(), visit);
 }
 
+// What is said to people about how a program was read.
+struct ReadingNote {
+  std::string place;
+  std::string text;
+};
+
 class Module {
  public:
   std::string name = "module";
@@ -232,6 +238,11 @@ class Module {
   // Removes functions that nothing reachable from main calls.
   void drop_unreachable_functions();
 
+  // Of each text once, with the place that was first. They are no part of what the program means:
+  // neither text nor proto holds them.
+  const std::vector<ReadingNote>& notes() const { return notes_; }
+  void note(const std::string& place, const std::string& text);
+
   Module() = default;
   Module(Module&&) = default;
   Module& operator=(Module&&) = default;
@@ -240,6 +251,7 @@ class Module {
  private:
   std::vector<std::unique_ptr<Function>> functions_;
   std::unordered_map<std::string, int> by_name_;
+  std::vector<ReadingNote> notes_;
 };
 
 }  // namespace spmd

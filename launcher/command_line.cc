@@ -1,5 +1,7 @@
 #include "launcher/command_line.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 
@@ -190,6 +192,14 @@ std::string unknown_arguments(const CLI::App& app) {
   return fmt::format("unexpected argument {}", app.remaining(true).front());
 }
 
+std::map<std::string, std::string> given_options(const CLI::App& app) {
+  std::map<std::string, std::string> given;
+  for (const CLI::Option* option : app.get_options())
+    if (option->count() > 0)
+      given[option->get_name()] = fmt::format("{}", fmt::join(option->reduced_results(), " "));
+  return given;
+}
+
 }  // namespace
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
@@ -218,7 +228,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     return parsed;
   };
   const auto mistake = [&](const std::string& what) {
-    return stop(kUsageError, fmt::format("spmd-run: {}\n  see spmd-run --help\n", what));
+    return stop(kUsageError, what + "\n  see spmd-run --help");
   };
   try {
     app.parse(argc, argv);
@@ -228,6 +238,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return mistake(error.what());
   }
+  parsed.given = given_options(app);
   const bool checks = check.parsed();
   if (app.count("--help") + check.count("--help") + cache.count("--help") > 0)
     return stop(kOk, checks ? kCheckHelp : kHelp);

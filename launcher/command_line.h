@@ -1,6 +1,7 @@
 // The command line of spmd-run, as written: no file is read and no rank is known yet.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,13 +38,15 @@ struct CommandLine {
   bool verbose = false;
 };
 
-// What parsing ended in: a command line, or a text to print (help, version, mistake) and an exit
-// code to stop with.
+// What parsing ended in: a command line, or a text to print (help, version), or a mistake and an
+// exit code to stop with.
 struct ParsedCommandLine {
   CommandLine line;
+  // The values of the options that were given, by name, as written: "--steps", "MODEL".
+  std::map<std::string, std::string> given;
   bool stop = false;
   int exit_code = 0;
-  std::string text;
+  std::string text;  // of a mistake, without "spmd-run: " and the end of the line
 };
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv);

@@ -11,6 +11,7 @@
 #include "launcher/check_command.h"
 #include "launcher/output_file.h"
 #include "launcher/run_command.h"
+#include "launcher/same_command_line.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
 #include "support/printable.h"
@@ -87,14 +88,15 @@ void check_rank_count(const comm::Communicator& communicator, const CommandLine&
 
 // Ranks are processes. When all of them know of a failure they end in order and rank 0 reports;
 // otherwise the one that fails stops the others.
-int run_processes(const CommandLine& line, const LaunchEnvironment& launch) {
+int run_processes(const ParsedCommandLine& parsed, const LaunchEnvironment& launch) {
   const auto communicator = comm::make_mpi();
   End end;
   bool in_order = true;
   try {
-    check_rank_count(*communicator, line, launch);
+    require_same_command_line(*communicator, parsed);
+    check_rank_count(*communicator, parsed.line, launch);
     if (communicator->size() > 1) comm::answer_termination(communicator->rank());
-    run_rank(*communicator, line, launch);
+    run_rank(*communicator, parsed.line, launch);
   } catch (const Failed&) {
     end = current_end();
   } catch (...) {
@@ -112,23 +114,29 @@ int run_processes(const CommandLine& line, const LaunchEnvironment& launch) {
 
 // What the command line alone decides: help, or an error in it.
 int stop(const ParsedCommandLine& parsed, const LaunchEnvironment& environment) {
+  if (parsed.exit_code == kOk) {
+    if (environment.speaks()) std::fputs(parsed.text.c_str(), stdout);
+    return report({});
+  }
+  End end{parsed.exit_code, parsed.text};
   bool speaks = environment.speaks();
-  // mpirun stops all ranks when one fails: none may end before the message is out.
+  // mpirun stops all ranks when one fails: none may end before the message is out. Ranks that go on
+  // to a run would meet in no barrier, but MPI's end waits for them.
   std::unique_ptr<comm::Communicator> communicator;
-  if (parsed.exit_code != kOk && !environment.alone()) {
+  bool all_stop = true;
+  if (!environment.alone()) {
     communicator = comm::make_mpi();
     if (communicator->size() > 1) speaks = communicator->rank() == 0;
+    try {
+      require_same_command_line(*communicator, parsed);
+    } catch (const Failed& failed) {
+      end = {failed.exit_code(), failed.what()};
+      all_stop = false;
+    }
   }
-  int exit_code = parsed.exit_code;
-  if (speaks && exit_code == kOk) {
-    std::fputs(parsed.text.c_str(), stdout);
-    exit_code = report({});
-  } else if (speaks) {
-    std::fputs(parsed.text.c_str(), stderr);
-  }
-  if (communicator && communicator->size() > 1) {
-    communicator->barrier(communicator->world(), "the end");
-  }
+  if (!speaks) end.message.clear();
+  const int exit_code = report(end);
+  if (communicator && all_stop) communicator->barrier(communicator->world(), "the end");
   return exit_code;
 }
 
@@ -149,7 +157,7 @@ int launch(int argc, const char* const* argv) {
       return report(current_end());
     }
   }
-  if (!environment.alone()) return run_processes(parsed.line, environment);
+  if (!environment.alone()) return run_processes(parsed, environment);
   return report(run_threads(parsed.line, environment));
 }
 

@@ -101,6 +101,8 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   CompileResult result;
   PassContext context;
   context.options = options;
+  for (const ReadingNote& note : module.notes())
+    context.remarks.push_back({"import", note.place, note.text});
   const std::vector<Pass> passes = compile_pipeline(options);
   // The program's work with padding, before it is cut into ranks.
   double global_flops = 0, global_operations = 0;

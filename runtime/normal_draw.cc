@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -43,15 +44,22 @@ std::vector<DrawnRow> drawn_rows(const plan::Placement& placement, const LocalBl
   return rows;
 }
 
-// work(begin, end) for parts of [0, count) that threads share; of large counts only.
+// work(begin, end) for parts of [0, count) that threads share; of large counts only. Parts that the
+// machine starts no thread for are this thread's.
 template <typename Work>
 void in_parts(int64_t count, const Work& work) {
   constexpr int64_t kLeast = 1 << 18;
   const int64_t cores = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
   const int64_t parts = std::clamp<int64_t>(count / kLeast, 1, cores);
   std::vector<std::thread> threads;
-  for (int64_t p = 1; p < parts; ++p)
-    threads.emplace_back(work, count * p / parts, count * (p + 1) / parts);
+  threads.reserve(static_cast<size_t>(parts));
+  int64_t begun = 1;
+  try {
+    for (; begun < parts; ++begun)
+      threads.emplace_back(work, count * begun / parts, count * (begun + 1) / parts);
+  } catch (const std::system_error&) {
+    work(count * begun / parts, count);
+  }
   work(0, count / parts);
   for (std::thread& thread : threads) thread.join();
 }

@@ -91,7 +91,10 @@ pid_t start(const std::vector<std::string>& command, const TemporaryFolder& fold
   const int failed =
       posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (failed) return 0;
+  if (failed) {
+    std::ofstream(folder.log(part)) << "it cannot be started: " << std::strerror(failed);
+    return 0;
+  }
   folder.set_worker(child, part);
   return child;
 }

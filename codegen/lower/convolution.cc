@@ -31,11 +31,11 @@ void lower_convolution(Emitter& emitter, OpId id) {
   plan::Window& window = *step.mutable_window();
   const size_t rank = attrs.input_spatial.size();
   for (size_t d = 0; d < rank; ++d) window.add_size(kernel.shape[d + 2]);
-  set_window_dims(window.mutable_stride(), attrs.stride, rank, 1);
-  set_window_dims(window.mutable_base_dilation(), attrs.lhs_dilation, rank, 1);
-  set_window_dims(window.mutable_window_dilation(), attrs.rhs_dilation, rank, 1);
-  set_window_dims(window.mutable_pad_low(), attrs.pad_low, rank, 0);
-  set_window_dims(window.mutable_pad_high(), attrs.pad_high, rank, 0);
+  set_per_dimension(window.mutable_stride(), attrs.stride, rank, 1);
+  set_per_dimension(window.mutable_base_dilation(), attrs.lhs_dilation, rank, 1);
+  set_per_dimension(window.mutable_window_dilation(), attrs.rhs_dilation, rank, 1);
+  set_per_dimension(window.mutable_pad_low(), attrs.pad_low, rank, 0);
+  set_per_dimension(window.mutable_pad_high(), attrs.pad_high, rank, 0);
   for (bool reversed : attrs.reversal) window.add_reversal(reversed);
   step.set_feature_groups(attrs.feature_group_count);
   step.set_batch_groups(attrs.batch_group_count);

@@ -3,23 +3,17 @@
 #include "codegen/lower/reduction.h"
 
 namespace spmd::codegen {
-
-void set_window_dims(google::protobuf::RepeatedField<int64_t>* field, const Dims& values,
-                     size_t rank, int64_t otherwise) {
-  for (size_t d = 0; d < rank; ++d) field->Add(values.empty() ? otherwise : values[d]);
-}
-
 namespace {
 
 plan::Window window(const WindowAttrs& attrs) {
   plan::Window result;
   const size_t rank = attrs.size.size();
-  set_window_dims(result.mutable_size(), attrs.size, rank, 1);
-  set_window_dims(result.mutable_stride(), attrs.stride, rank, 1);
-  set_window_dims(result.mutable_base_dilation(), attrs.base_dilation, rank, 1);
-  set_window_dims(result.mutable_window_dilation(), attrs.window_dilation, rank, 1);
-  set_window_dims(result.mutable_pad_low(), attrs.pad_low, rank, 0);
-  set_window_dims(result.mutable_pad_high(), attrs.pad_high, rank, 0);
+  set_per_dimension(result.mutable_size(), attrs.size, rank, 1);
+  set_per_dimension(result.mutable_stride(), attrs.stride, rank, 1);
+  set_per_dimension(result.mutable_base_dilation(), attrs.base_dilation, rank, 1);
+  set_per_dimension(result.mutable_window_dilation(), attrs.window_dilation, rank, 1);
+  set_per_dimension(result.mutable_pad_low(), attrs.pad_low, rank, 0);
+  set_per_dimension(result.mutable_pad_high(), attrs.pad_high, rank, 0);
   return result;
 }
 

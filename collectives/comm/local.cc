@@ -11,6 +11,7 @@
 #include "collectives/comm/bytes.h"
 #include "collectives/comm/waiting.h"
 #include "support/error.h"
+#include "support/thread.h"
 
 namespace spmd::comm {
 namespace {
@@ -318,10 +319,16 @@ void run_local_ranks(int ranks, const Options& options,
   auto communicators = make_local(ranks, options);
   FirstFailure first;
   std::vector<std::thread> threads;
-  for (int rank = 1; rank < ranks; ++rank)
-    threads.emplace_back(
-        [&, rank] { run_rank(*communicators[static_cast<size_t>(rank)], body, first); });
-  run_rank(*communicators[0], body, first);
+  threads.reserve(static_cast<size_t>(ranks));
+  // Rank 0 starts the others. Where it cannot, it has failed, and those that run hear of it.
+  const auto start_and_run = [&](Communicator& root) {
+    for (int rank = 1; rank < ranks; ++rank)
+      threads.push_back(start_thread(fmt::format("rank {}", rank), "use fewer ranks", [&, rank] {
+        run_rank(*communicators[static_cast<size_t>(rank)], body, first);
+      }));
+    body(root);
+  };
+  run_rank(*communicators[0], start_and_run, first);
   for (std::thread& thread : threads) thread.join();
   first.rethrow();
 }

@@ -59,6 +59,7 @@ Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source,
     context.pending.pop_back();
     hlo_proto::fill_private(context, *next);
   }
+  if (const auto& place = context.shardings.maximal()) context.module.note(*place, kMaximalNote);
   expand_ops(context.module);
   if (context.has_manual_borders) {
     raise_manual_regions(context.module);

@@ -67,10 +67,10 @@ void Shardings::find_tiled_mesh(const hlo::HloModuleProto& proto, const Computat
   mesh_ = at_place(source_, [&] { return mesh_from_hlo(found, num_devices); });
 }
 
-ShardingRef Shardings::on_mesh(const NamedSharding& named, const std::string& place) const {
-  if (named.mesh == mesh_) return share(named.sharding);
+ShardingRef Shardings::on_mesh(const NamedSharding& named, int64_t rank, const std::string& place) {
+  if (named.mesh.is_maximal()) note_maximal(place);
   return at_place(place,
-                  [&] { return share(sharding_on_mesh(named.sharding, named.mesh, mesh_)); });
+                  [&] { return share(sharding_on_mesh(named.sharding, named.mesh, mesh_, rank)); });
 }
 
 MeshLookup Shardings::meshes() const {
@@ -82,24 +82,32 @@ MeshLookup Shardings::meshes() const {
   };
 }
 
-std::vector<ShardingRef> Shardings::parse(const std::string& text, const std::string& place) {
-  const auto found = parsed_.find(text);
+std::vector<ShardingRef> Shardings::parse(const std::string& text,
+                                          const std::vector<TensorType>& leaves,
+                                          const std::string& place) {
+  std::string key = text;
+  for (const TensorType& leaf : leaves) key += fmt::format("/{}", leaf.rank());
+  const auto found = parsed_.find(key);
   if (found != parsed_.end()) return found->second;
   const MeshLookup lookup = meshes();
   std::vector<ShardingRef> shardings;
+  // Callers refuse another number of them than of leaves.
+  const auto add = [&](const NamedSharding& named) {
+    const size_t i = shardings.size();
+    const int64_t rank = i < leaves.size() ? leaves[i].rank() : named.sharding.rank();
+    shardings.push_back(on_mesh(named, rank, place));
+  };
   if (text.find("sharding_per_value") == std::string::npos) {
-    shardings.push_back(on_mesh(parse_sdy_sharding(text, lookup, place), place));
+    add(parse_sdy_sharding(text, lookup, place));
   } else {
-    for (const NamedSharding& named : parse_sdy_sharding_per_value(text, lookup, place)) {
-      shardings.push_back(on_mesh(named, place));
-    }
+    for (const NamedSharding& named : parse_sdy_sharding_per_value(text, lookup, place)) add(named);
   }
-  parsed_.emplace(text, shardings);
+  parsed_.emplace(std::move(key), shardings);
   return shardings;
 }
 
-ShardingRef Shardings::from_hlo(const HloSharding& hlo, int64_t rank,
-                                const std::string& place) const {
+ShardingRef Shardings::from_hlo(const HloSharding& hlo, int64_t rank, const std::string& place) {
+  if (hlo.kind == HloSharding::Kind::kMaximal) note_maximal(place);
   return at_place(place, [&]() -> ShardingRef {
     std::optional<Sharding> sharding = sharding_from_hlo(hlo, mesh_, rank);
     return sharding ? share(std::move(*sharding)) : nullptr;
@@ -140,7 +148,7 @@ std::vector<ShardingRef> Shardings::of(const Instruction& instruction,
     if (!instruction.has_sharding()) return {};
     return of(instruction.sharding(), leaves, place);
   }
-  std::vector<ShardingRef> shardings = parse(*text, place);
+  std::vector<ShardingRef> shardings = parse(*text, leaves, place);
   if (shardings.size() != leaves.size()) {
     throw UserError(place,
                     fmt::format("xla.sdy.sharding holds {} shardings for {} values",

@@ -49,7 +49,11 @@ class Shardings {
   std::vector<ShardingRef> of(const hlo::OpSharding& proto, const std::vector<TensorType>& leaves,
                               const std::string& place);
   // Of an attribute's text: `#sdy.sharding<...>` or `#sdy.sharding_per_value<[...]>`.
-  std::vector<ShardingRef> parse(const std::string& text, const std::string& place);
+  // For values of the leaves' types.
+  std::vector<ShardingRef> parse(const std::string& text, const std::vector<TensorType>& leaves,
+                                 const std::string& place);
+  // Where the first maximal sharding stands.
+  const std::optional<std::string>& maximal() const { return maximal_; }
   // The meshes that texts of shardings name. Not after this object is gone.
   MeshLookup meshes() const;
 
@@ -57,14 +61,18 @@ class Shardings {
   void find_sdy_mesh(const std::string& text);
   void find_tiled_mesh(const hlo::HloModuleProto& proto, const Computations& computations,
                        int64_t num_devices);
-  ShardingRef on_mesh(const NamedSharding& named, const std::string& place) const;
-  ShardingRef from_hlo(const HloSharding& hlo, int64_t rank, const std::string& place) const;
+  ShardingRef on_mesh(const NamedSharding& named, int64_t rank, const std::string& place);
+  ShardingRef from_hlo(const HloSharding& hlo, int64_t rank, const std::string& place);
+  void note_maximal(const std::string& place) {
+    if (!maximal_) maximal_ = place;
+  }
 
   std::string source_;
   Mesh mesh_;
   std::string mesh_name_ = "mesh";
   bool uses_sdy_ = false;
   std::vector<std::pair<std::string, Mesh>> named_meshes_;
+  std::optional<std::string> maximal_;
   std::unordered_map<std::string, std::vector<ShardingRef>> parsed_;
 };
 

@@ -28,13 +28,14 @@ std::vector<ShardingRef> parameter_shardings(ModuleContext& context,
 
 // Exporters that pass all arguments as one tuple keep the shardings at the module.
 std::vector<ShardingRef> module_shardings(ModuleContext& context, const hlo::HloModuleProto& proto,
-                                          const char* key, size_t count) {
+                                          const char* key, const std::vector<TensorType>& types) {
   const std::string* text = find_attribute(proto.frontend_attributes(), key);
   if (text == nullptr) return {};
   const std::string place = fmt::format("{}: frontend attribute {}", context.source, key);
-  std::vector<ShardingRef> shardings = context.shardings.parse(*text, place);
-  if (shardings.size() != count) {
-    throw UserError(place, fmt::format("found {} shardings for {} values", shardings.size(), count),
+  std::vector<ShardingRef> shardings = context.shardings.parse(*text, types, place);
+  if (shardings.size() != types.size()) {
+    throw UserError(place,
+                    fmt::format("found {} shardings for {} values", shardings.size(), types.size()),
                     kDamaged);
   }
   return shardings;
@@ -77,7 +78,7 @@ std::vector<int> result_instructions(ModuleContext& context, const Computation& 
 std::vector<ShardingRef> result_shardings(ModuleContext& context, const hlo::HloModuleProto& proto,
                                           const std::vector<TensorType>& types) {
   std::vector<ShardingRef> found =
-      module_shardings(context, proto, "xla.sdy.tuple_results_shardings", types.size());
+      module_shardings(context, proto, "xla.sdy.tuple_results_shardings", types);
   if (!found.empty()) return found;
   const Computation& entry = context.computations.entry();
   const Instruction& root = entry.root_instruction();
@@ -202,9 +203,10 @@ std::vector<std::vector<ValueId>> add_entry_arguments(ModuleContext& context,
       main.argument_info.back().name = argument_name(parameter);
     }
   }
-  set_argument_shardings(
-      main, 0,
-      module_shardings(context, proto, "xla.sdy.tuple_args_shardings", main.arguments().size()));
+  std::vector<TensorType> types;
+  for (ValueId argument : main.arguments()) types.push_back(main.type(argument));
+  set_argument_shardings(main, 0,
+                         module_shardings(context, proto, "xla.sdy.tuple_args_shardings", types));
   return parameters;
 }
 

@@ -229,7 +229,7 @@ Attrs ModuleBuilder::collective_attributes(const GenericOp& op, OpId id,
     if (attribute.kind != Kind::kShardings) from.fail(attribute, name, "[<@mesh, ...>]");
     std::vector<Sharding> list;
     for (const NamedSharding& sharding : attribute.shardings) {
-      list.push_back(*to_module_mesh(sharding, attribute.position));
+      list.push_back(*to_module_mesh(sharding, sharding.sharding.rank(), attribute.position));
     }
     return list;
   };

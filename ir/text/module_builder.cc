@@ -64,7 +64,7 @@ bool ModuleBuilder::choose_mesh(const Dict& attributes) {
   for (const std::string& name : mesh_order_) {
     const Mesh& mesh = meshes_.find(name)->second;
     if (mesh.num_axes() == 0 && name != mesh_order_.back()) continue;
-    module_.mesh = mesh;
+    module_.mesh = mesh.is_maximal() ? Mesh() : mesh;
     module_.mesh_name = symbol(name) == name ? name : "mesh";
     if (mesh.num_axes() > 0) return true;
   }

@@ -119,7 +119,8 @@ class ModuleBuilder : protected Places {
   AxisList named_axes(const AttributeReader& from, const Attribute& list, const Mesh& mesh);
 
   // ---- op_shardings.cc
-  ShardingRef to_module_mesh(const NamedSharding& sharding, size_t position);
+  // Of a tensor of `rank`.
+  ShardingRef to_module_mesh(const NamedSharding& sharding, int64_t rank, size_t position);
   ShardingRef parse_hlo_sharding_string(std::string_view text, size_t position, int64_t rank);
   void set_result_shardings(const GenericOp& op, OpId id);
   Sharding required_sharding(const GenericOp& op, int64_t rank);

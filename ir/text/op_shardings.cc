@@ -12,13 +12,16 @@ const Mesh* ModuleBuilder::mesh_named(std::string_view name) const {
   return other_meshes_ ? other_meshes_(name) : nullptr;
 }
 
-ShardingRef ModuleBuilder::to_module_mesh(const NamedSharding& sharding, size_t position) {
+ShardingRef ModuleBuilder::to_module_mesh(const NamedSharding& sharding, int64_t rank,
+                                          size_t position) {
+  if (sharding.mesh.is_maximal()) module_.note(place(position), kMaximalNote);
   // A program whose only mesh stands inside its shardings.
-  if (module_.mesh.num_axes() == 0 && sharding.mesh_name.empty()) module_.mesh = sharding.mesh;
+  if (module_.mesh.num_axes() == 0 && sharding.mesh_name.empty() && !sharding.mesh.is_maximal())
+    module_.mesh = sharding.mesh;
   if (sharding.mesh == module_.mesh) return std::make_shared<const Sharding>(sharding.sharding);
   try {
     return std::make_shared<const Sharding>(
-        sharding_on_mesh(sharding.sharding, sharding.mesh, module_.mesh));
+        sharding_on_mesh(sharding.sharding, sharding.mesh, module_.mesh, rank));
   } catch (const UserError& error) {
     fail(position, error.what());
   }
@@ -34,6 +37,7 @@ ShardingRef ModuleBuilder::parse_hlo_sharding_string(std::string_view text, size
   ShardingRef shared;
   try {
     const HloSharding hlo = parse_hlo_sharding(text, place);
+    if (hlo.kind == HloSharding::Kind::kMaximal) module_.note(place, kMaximalNote);
     if (auto sharding = sharding_from_hlo(hlo, module_.mesh, rank)) {
       shared = std::make_shared<const Sharding>(std::move(*sharding));
     }
@@ -53,13 +57,14 @@ ShardingRef ModuleBuilder::sharding_of(const Dict& dict, int64_t rank) {
     if (sdy->kind != Kind::kShardings || sdy->shardings.size() != 1) {
       from.fail(*sdy, "sdy.sharding", "#sdy.sharding<...>");
     }
-    return to_module_mesh(sdy->shardings[0], sdy->position);
+    return to_module_mesh(sdy->shardings[0], rank, sdy->position);
   }
   if (const Attribute* frontend = from.find("mhlo.frontend_attributes")) {
     const std::string text = from.dict(*frontend).string_or("xla.sdy.sharding", "");
     if (!text.empty()) {
       const std::string place = this->place(frontend->position);
-      return to_module_mesh(parse_sdy_sharding(text, mesh_lookup(), place), frontend->position);
+      return to_module_mesh(parse_sdy_sharding(text, mesh_lookup(), place), rank,
+                            frontend->position);
     }
   }
   if (const Attribute* mhlo = from.find("mhlo.sharding")) {
@@ -95,7 +100,8 @@ void ModuleBuilder::set_result_shardings(const GenericOp& op, OpId id) {
     for (size_t i = 0; i < results.size(); ++i) {
       // In a list, a result without a sharding is written as open in all dimensions.
       if (results.size() > 1 && leaves_all_open(shardings[i].sharding)) continue;
-      fn_->value(results[i]).sharding = to_module_mesh(shardings[i], position);
+      Value& value = fn_->value(results[i]);
+      value.sharding = to_module_mesh(shardings[i], value.type.rank(), position);
     }
   };
   if (const Attribute* sdy = from.find("sdy.sharding")) {
@@ -144,7 +150,7 @@ Sharding ModuleBuilder::required_sharding(const GenericOp& op, int64_t rank) {
     if (sharding->kind != Kind::kShardings || sharding->shardings.size() != 1) {
       from.fail(*sharding, "sharding", "#sdy.sharding<...>");
     }
-    return *to_module_mesh(sharding->shardings[0], sharding->position);
+    return *to_module_mesh(sharding->shardings[0], rank, sharding->position);
   }
   ShardingRef found = constraint_sharding(op, rank);
   if (found == nullptr) return Sharding::replicate(rank, /*open=*/true);
@@ -174,7 +180,7 @@ ShardingRef ModuleBuilder::constraint_sharding(const GenericOp& op, int64_t rank
       const std::string place = this->place(frontend->position);
       const auto list = parse_sdy_sharding_per_value(text, mesh_lookup(), place);
       if (list.size() != 1) fail(frontend->position, "expected one sharding");
-      return to_module_mesh(list[0], frontend->position);
+      return to_module_mesh(list[0], rank, frontend->position);
     }
   }
   return sharding_of(op.attributes, rank);
@@ -185,7 +191,7 @@ AxisList ModuleBuilder::to_module_axes(const AxisList& axes, const Mesh& mesh, s
   named.mesh_name = "?";
   named.mesh = mesh;
   named.sharding.manual = axes;
-  return to_module_mesh(named, position)->manual;
+  return to_module_mesh(named, 0, position)->manual;
 }
 
 // The mesh over which the manual axes of a computation are named: that of its first sharding that

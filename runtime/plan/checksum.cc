@@ -3,8 +3,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <cstdint>
-
 #include "support/error.h"
 
 namespace spmd::plan {
@@ -16,13 +14,15 @@ constexpr const char* kDamageRemedy = "copy the file again, or compile the progr
 
 // As a protobuf field holds it: the least significant byte first.
 std::string checksum_field(std::string_view bytes) {
-  const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+  const uint64_t hash = checksum(bytes);
   std::string field(kTag);
   for (int shift = 0; shift < 64; shift += 8) field += static_cast<char>(hash >> shift & 0xff);
   return field;
 }
 
 }  // namespace
+
+uint64_t checksum(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 void append_checksum(std::string& bytes) { bytes += checksum_field(bytes); }
 

@@ -2,10 +2,14 @@
 // bytes before it. It guards what the verifier cannot see, such as compiled code.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace spmd::plan {
+
+// XXH3 with 64 bits.
+uint64_t checksum(std::string_view bytes);
 
 void append_checksum(std::string& bytes);
 

@@ -328,7 +328,7 @@ std::optional<Sharding> sharding_from_hlo(const HloSharding& hlo, const Mesh& me
     case Kind::kTiled:
       return sharding_from_tiles(hlo.tiles, mesh, rank);
     case Kind::kNamed: {
-      Sharding sharding = sharding_on_mesh(hlo.named, hlo.mesh, mesh);
+      Sharding sharding = sharding_on_mesh(hlo.named, hlo.mesh, mesh, rank);
       check_sharding(sharding, rank, mesh, "");
       return sharding;
     }

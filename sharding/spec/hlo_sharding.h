@@ -43,10 +43,14 @@ struct HloMeshAxes {
 HloMeshAxes parse_hlo_mesh_axes(std::string_view text, const std::string& place);
 
 // The sharding on `mesh` of a tensor of `rank`, closed in every dimension; nullopt when unknown.
-// Maximal is read as replicated: the device that is meant has the value too. Manual uses all axes.
+// Maximal is read as replicated, which kMaximalNote says: the device that is meant has the value
+// too. Manual uses all axes.
 // Throws UserError, without a place, when the mesh cannot realise it; a tuple must have been taken
 // apart.
 std::optional<Sharding> sharding_from_hlo(const HloSharding& hlo, const Mesh& mesh, int64_t rank);
+
+inline constexpr const char* kMaximalNote =
+    "a maximal sharding, of a tensor on one device, is read as replicated: every device holds it";
 
 // One sharding per value of a tuple of `count` values: the elements of a tuple sharding, or the one
 // sharding that holds for all of them.

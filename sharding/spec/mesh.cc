@@ -28,8 +28,14 @@ Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<int64_t> device_ids)
   }
   if (device_ids_.empty()) return;
   if (static_cast<int64_t>(device_ids_.size()) != num_devices_) {
-    throw UserError("mesh", fmt::format("{} device ids for a mesh of {} devices",
-                                        device_ids_.size(), num_devices_));
+    throw UserError("mesh",
+                    fmt::format("{} device ids for a mesh of {} device{}", device_ids_.size(),
+                                num_devices_, num_devices_ == 1 ? "" : "s"));
+  }
+  if (axes_.empty()) {
+    if (device_ids_[0] < 0)
+      throw UserError("mesh", fmt::format("device {}, expected 0 or more", device_ids_[0]));
+    return;
   }
   position_of_device_.assign(device_ids_.size(), -1);
   bool natural = true;

@@ -17,11 +17,16 @@ struct MeshAxis {
 
 // Axes are ordered major to minor: device number of coordinates (c0, c1, ...) is the row-major
 // index, sent through `device_ids` when the order is not the natural one. An empty mesh has one
-// device.
+// device; a maximal one, which has no axes either, names it: a tensor on it is on that device
+// alone.
 class Mesh {
  public:
   Mesh() = default;
+  // Throws UserError unless the axes are distinct and the devices a permutation, or one of 0 or
+  // more without axes.
   explicit Mesh(std::vector<MeshAxis> axes, std::vector<int64_t> device_ids = {});
+
+  bool is_maximal() const { return axes_.empty() && !device_ids_.empty(); }
 
   const std::vector<MeshAxis>& axes() const { return axes_; }
   int num_axes() const { return static_cast<int>(axes_.size()); }

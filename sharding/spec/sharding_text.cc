@@ -137,8 +137,6 @@ Mesh scan_mesh(Scanner& scan) {
     scan.expect("]");
   }
   scan.expect(">");
-  // A mesh without axes on one device: a maximal mesh.
-  if (axes.empty()) return Mesh();
   try {
     return Mesh(std::move(axes), std::move(devices));
   } catch (const UserError& error) {

@@ -382,7 +382,9 @@ Mesh mesh_from_tiles(std::span<const TileAssignment> tiles, int64_t num_devices)
                   "name a mesh and shardings of your own with --config");
 }
 
-Sharding sharding_on_mesh(const Sharding& sharding, const Mesh& from, const Mesh& to) {
+Sharding sharding_on_mesh(const Sharding& sharding, const Mesh& from, const Mesh& to,
+                          int64_t rank) {
+  if (from.is_maximal() && sharding.rank() == 0) return Sharding::replicate(rank);
   if (from == to) return sharding;
   if (from.num_axes() == 0) return Sharding::replicate(sharding.rank());
   const TileAssignment tiles = tiles_from_sharding(sharding, from);

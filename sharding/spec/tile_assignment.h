@@ -44,10 +44,11 @@ Sharding sharding_from_tiles(const TileAssignment& tiles, const Mesh& mesh, int6
 // dimension as needed.
 TileAssignment tiles_from_sharding(const Sharding& sharding, const Mesh& mesh);
 
-// A sharding over `from` as one over `to` that places data alike. Over a mesh without axes (one
-// device, or none in particular) it is replicated. Explicit replication is dropped when the meshes
-// differ. Throws UserError, without a place, when no axes of `to` realise it.
-Sharding sharding_on_mesh(const Sharding& sharding, const Mesh& from, const Mesh& to);
+// A sharding over `from` as one over `to` that places data alike, of a tensor of `rank`. Over a
+// mesh without axes (one device, or none in particular) it is replicated; over a maximal mesh it
+// need not name the dimensions. Explicit replication is dropped when the meshes differ. Throws
+// UserError, without a place, when no axes of `to` realise it.
+Sharding sharding_on_mesh(const Sharding& sharding, const Mesh& from, const Mesh& to, int64_t rank);
 
 // The coarsest mesh, with axes `axis_0`, `axis_1`, ... major to minor, on which every one of the
 // grids has a sharding; `num_devices` 0 when nothing but the grids says it. Grids in which no

@@ -7,7 +7,7 @@
 namespace spmd::testing {
 namespace {
 
-const std::string kTwo = R"("x"=2)";
+const std::string kTwoRanks = R"("x"=2)";
 const std::string kFour = R"("x"=4)";
 
 // ---- donated arguments
@@ -55,7 +55,7 @@ TEST(ComplaintsRun, Tokens) {
 
 // Four rows that two devices hold as parts of a sum, and something done with them.
 void expect_unreduced(const std::string& type, const std::string& body) {
-  expect_same_meaning(kTwo,
+  expect_same_meaning(kTwoRanks,
                       "(%u: tensor<4x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], "
                       "unreduced={\"x\"}>}, %a: tensor<4x4xi32>) -> " +
                           type + " {\n" + body + "\nreturn %r : " + type + "\n}");

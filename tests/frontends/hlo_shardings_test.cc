@@ -41,6 +41,20 @@ TEST(HloShardings, SdyAttributesAreExact) {
   EXPECT_EQ(argument_sharding(module), "[{\"a\", ?}p1, {\"b\":(1)2}], replicated={\"b\":(2)2}");
 }
 
+TEST(HloShardings, MaximalIsReadAsReplicatedAndSaidOnce) {
+  const std::string meshes =
+      "frontend_attributes { map { key: 'xla.sdy.meshes' value: "
+      "'{max = #sdy.mesh<[], device_ids=[3]>, mesh = #sdy.mesh<[\"a\"=4]>}' } }";
+  for (const Module& module :
+       {with_parameter(sdy("#sdy.sharding<@max, []>"), meshes),
+        with_parameter("sharding { type: MAXIMAL tile_assignment_devices: [3] } ")}) {
+    EXPECT_EQ(argument_sharding(module), "[{}, {}]");
+    ASSERT_EQ(module.notes().size(), 1U);
+    EXPECT_NE(module.notes()[0].place.find("x.1"), std::string::npos) << module.notes()[0].place;
+    EXPECT_NE(module.notes()[0].text.find("read as replicated"), std::string::npos);
+  }
+}
+
 TEST(HloShardings, QuotesMayBeEscapedTwice) {
   const Module module =
       with_parameter(sdy("#sdy.sharding<@mesh, [{\\\\22b\\\\22}, {}]>"),

@@ -105,6 +105,53 @@ module @m {
   expect_round_trips(module);
 }
 
+// Shardy's way of saying that a tensor is on one device: every device may have it.
+TEST(TextAnnotations, MaximalShardings) {
+  const Module module = parse(R"(
+module @m {
+  sdy.mesh @max = <[], device_ids=[3]>
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@max, []>},
+                         %b: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
+    %0 = sdy.sharding_constraint %b <@max, []> : tensor<8x4xf32>
+    %1 = stablehlo.add %a, %0 {sdy.sharding = #sdy.sharding_per_value<[<mesh<[], device_ids=[0]>, []>]>} : tensor<8x4xf32>
+    return %1 : tensor<8x4xf32>
+  }
+})");
+  EXPECT_EQ(module.mesh.to_string(), "x=4");
+  const Function& fn = module.main();
+  EXPECT_EQ(sharding_of(module, fn.arguments()[0]), "[{}, {}]");
+  EXPECT_NE(print_stablehlo(module).find("sdy.sharding_constraint %arg1 <@mesh, [{}, {}]>"),
+            std::string::npos);
+  EXPECT_EQ(sharding_of(module, fn.results()[0]), "[{}, {}]");
+  ASSERT_EQ(module.notes().size(), 1U);
+  EXPECT_EQ(module.notes()[0].place, "test.mlir:5:62");
+  EXPECT_EQ(
+      module.notes()[0].text,
+      "a maximal sharding, of a tensor on one device, is read as replicated: every device holds "
+      "it");
+  expect_round_trips(module);
+}
+
+TEST(TextAnnotations, MaximalMeshesHaveOneDevice) {
+  const auto with = [](const std::string& mesh) {
+    return error_of([&] {
+      parse("module {\n sdy.mesh @max = " + mesh +
+            "\n func.func @main(%a: tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@max, []>}) { "
+            "return } }");
+    });
+  };
+  EXPECT_EQ(with("<[], device_ids=[3]>"), "no error");
+  EXPECT_NE(with("<[], device_ids=[1, 2]>")
+                .find("test.mlir:2:18: mesh: 2 device ids for a mesh of 1 device"),
+            std::string::npos);
+  EXPECT_NE(
+      with("<[], device_ids=[-1]>").find("test.mlir:2:18: mesh: device -1, expected 0 or more"),
+      std::string::npos);
+  // Without a device it is none.
+  EXPECT_NE(with("<[]>").find("the sharding [] has 0 dimensions, the tensor 2"), std::string::npos);
+}
+
 // Where else an op may stand, and in its generic form among pretty ones.
 TEST(TextAnnotations, MeshesAnywhere) {
   const std::string function =

@@ -15,12 +15,12 @@ std::string reduce(const std::string& region, const std::string& types) {
          types;
 }
 
-struct Row {
+struct ReducerRow {
   std::string arguments, ops, message;
 };
 
-void check(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
+void check(const std::vector<ReducerRow>& rows) {
+  for (const ReducerRow& row : rows) {
     const VerifierRow same{row.arguments.c_str(), row.ops.c_str(), row.message.c_str()};
     check_rows(std::span(&same, 1));
   }

@@ -22,15 +22,43 @@ mkdir elsewhere
 capture mpirun -n 1 "$SPMD_RUN" "${good[@]}" : -n 3 -wdir "$PWD/elsewhere" "$SPMD_RUN" "${good[@]}"
 expect_error 3 'rank 1: state.safetensors'
 
-# Only rank 0 reads the program: what other ranks have under its name does not count.
+# Ranks that were started differently: nobody waits, and the message says who has what.
+capture mpirun -n 1 "$SPMD_RUN" "${good[@]}" --steps 3 : -n 3 "$SPMD_RUN" "${good[@]}" --steps 4
+expect_error 2 '--steps: 3 on rank 0, 4 on rank 1' 'ranks 1, 2, 3 differ from rank 0' \
+  'the same command line'
+capture mpirun -n 3 "$SPMD_RUN" "${good[@]}" : -n 1 "$SPMD_RUN" "${good[@]}" --device cpu
+expect_error 2 '--device: none on rank 0, cpu on rank 3' 'rank 3 differs from rank 0'
+sed 's/stablehlo.subtract %0/stablehlo.add %0/' model.mlir > sum.mlir
+capture mpirun -n 3 "$SPMD_RUN" "${good[@]}" : -n 1 "$SPMD_RUN" sum.mlir "${good[@]:1}"
+expect_error 2 'MODEL: model.mlir on rank 0, sum.mlir on rank 3'
+capture mpirun -n 3 "$SPMD_RUN" "${good[@]}" : -n 1 "$SPMD_RUN" "${good[@]}" --stpes 3
+expect_error 2 'rank 3: unknown option --stpes' 'did you mean --steps?'
+capture mpirun -n 1 "$SPMD_RUN" "${good[@]}" --stpes 3 : -n 3 "$SPMD_RUN" "${good[@]}"
+expect_error 2 'spmd-run: unknown option --stpes'
+
+# Only rank 0 reads the program: other ranks need not have it. What they have under its name is it.
 cp state.safetensors batches.safetensors elsewhere
-sed 's/stablehlo.subtract %0/stablehlo.add %0/' model.mlir > elsewhere/model.mlir
 run_mpi "${good[@]}" --out one.safetensors
 expect_success
-capture mpirun -n 1 "$SPMD_RUN" "${good[@]}" --out other.safetensors : \
-  -n 3 -wdir "$PWD/elsewhere" "$SPMD_RUN" "${good[@]}" --out other.safetensors
+partly=(mpirun -n 1 "$SPMD_RUN" "${good[@]}" --out other.safetensors :
+  -n 3 -wdir "$PWD/elsewhere" "$SPMD_RUN" "${good[@]}" --out other.safetensors)
+capture "${partly[@]}"
 expect_success
-cmp one.safetensors other.safetensors || fail "rank 1 ran a program of its own"
+cmp one.safetensors other.safetensors || fail "other ranks computed something else"
+cp sum.mlir elsewhere/model.mlir
+capture "${partly[@]}"
+expect_error 2 'model.mlir: is another file on rank 1 than on rank 0' 'give all ranks one file'
+
+# A machine that starts no further thread: stacks of 16 TB each leave room for less than sixteen.
+limited() (
+  ulimit -s $((16 << 30)) && exec "$SPMD_RUN" "$@"
+)
+if (ulimit -s $((16 << 30))) 2> /dev/null; then
+  export -f limited
+  capture bash -c 'limited "$@"' limited "${good[@]}" --mesh data=64 --ranks 64
+  expect_error 5 ': cannot start a thread: Resource temporarily unavailable' 'use fewer ranks' \
+    'ulimit -u'
+fi
 
 # A rank that dies takes the others with it.
 write_zeros long.safetensors 1000000 "x:[1000000,8,4]:128" "y:[1000000,8,2]:64"

@@ -20,6 +20,9 @@ TEST(Complaints, WhatOneDeviceHeldIsCutByAll) {
     }
   })");
   EXPECT_EQ(sent_by(module), Lines{});
+  const std::vector<Remark> remarks = compile(module.clone(), {}).remarks;
+  ASSERT_EQ(remarks.size(), 1U);
+  EXPECT_NE(remarks[0].text.find("is read as replicated"), std::string::npos) << remarks[0].text;
 }
 
 TEST(Complaints, ABatchSplitForAccumulationTheOtherWayRoundIsNotGathered) {

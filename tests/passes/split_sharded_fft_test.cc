@@ -24,10 +24,10 @@ std::string transform(const std::string& shape, const std::string& sharding,
 }
 
 // Rounding of complex64, relative to the largest element.
-constexpr double kRounding = 1e-5;
+constexpr double kTransformRounding = 1e-5;
 
 Lines sent(const std::string& mesh, const std::string& main) {
-  return sent_without_latency(mesh, main, kRounding);
+  return sent_without_latency(mesh, main, kTransformRounding);
 }
 
 TEST(SplitShardedFft, ALineIsTransformedInFourSteps) {
@@ -62,9 +62,10 @@ TEST(SplitShardedFft, ThereAndBackInThreeDimensions) {
                        "\n%1 = stablehlo.fft %0, type = IFFT, length = [8, 8, 8] : (" + type +
                        ") -> " + type + "\nreturn %0, %1 : " + type + ", " + type + "\n}");
     // To another dimension and back: of a block of 128 numbers, 1,024 bytes, three quarters.
-    EXPECT_EQ(sent_without_latency("\"x\"=4", transform("8x8x8", cut, "8, 8, 8"), kRounding),
-              (Lines{"all_to_all x 1 768", "all_to_all x 1 768"}));
-    sent_by(module, kRounding);
+    EXPECT_EQ(
+        sent_without_latency("\"x\"=4", transform("8x8x8", cut, "8, 8, 8"), kTransformRounding),
+        (Lines{"all_to_all x 1 768", "all_to_all x 1 768"}));
+    sent_by(module, kTransformRounding);
     CompileOptions options;
     options.cost.latency = 0;
     const CompileResult result = partition(module.clone(), options);
@@ -139,7 +140,7 @@ TEST(SplitShardedFft, WhatCannotBeSplitIsGatheredWithARemark) {
 
 TEST(SplitShardedFft, SmallLinesAreGathered) {
   // One collective takes less time than three.
-  EXPECT_EQ(sent_by("\"x\"=4", transform("64", R"([{"x"}])", "64"), kRounding),
+  EXPECT_EQ(sent_by("\"x\"=4", transform("64", R"([{"x"}])", "64"), kTransformRounding),
             Lines{"all_gather x 1 384"});
 }
 

@@ -2,6 +2,7 @@
 
 #include "collectives/comm/termination.h"
 #include "collectives/comm/waiting.h"
+#include "support/thread.h"
 
 namespace spmd::cuda {
 namespace {
@@ -57,7 +58,7 @@ void CollectiveWatch::end() {
 
 void CollectiveWatch::start() {
   if (current_ == nullptr || ops_.empty() || thread_.joinable()) return;
-  thread_ = std::thread([this] { watch(); });
+  thread_ = start_thread("watching collectives", "run fewer processes here", [this] { watch(); });
 }
 
 // A step that is recorded repeats its calls' numbers, so that a number that stays is only one call
