@@ -80,25 +80,29 @@ SPMD_BINARY_DIR=${PROJECT_BINARY_DIR}")
   endforeach()
 endfunction()
 
-# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver and cuBLASLt, which run on the host, and for
-# a cuDNN that is too old, in the folder fake_cuda of the build. With SPMD_CUDA_LIBRARY_PATH set to it, --device cuda runs where
-# there is no GPU; plans must have no compiled kernels (--codegen off).
+# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver, cuBLASLt and NCCL, which run on the host, and
+# for a cuDNN that is too old, in the folder fake_cuda of the build. With SPMD_CUDA_LIBRARY_PATH set to it,
+# --device cuda runs where there is no GPU; plans must have no compiled kernels (--codegen off).
 function(spmd_fake_cuda folder)
   add_library(spmd_fake_driver SHARED ${folder}/driver.cc ${folder}/kernels.cc)
   add_library(spmd_fake_cublas_lt SHARED ${folder}/cublas_lt.cc)
-  target_link_libraries(spmd_fake_cublas_lt PRIVATE spmd_fake_driver)
+  add_library(spmd_fake_nccl SHARED ${folder}/nccl.cc)
+  foreach(target IN ITEMS spmd_fake_cublas_lt spmd_fake_nccl)
+    target_link_libraries(${target} PRIVATE spmd_fake_driver)
+  endforeach()
   # Not by the driver's own name, by which NVRTC would find it too; the link has that.
   add_custom_command(TARGET spmd_fake_driver POST_BUILD
                      COMMAND ${CMAKE_COMMAND} -E create_symlink libspmd_fake_driver.so
                              "${PROJECT_BINARY_DIR}/fake_cuda/libcuda.so.1" VERBATIM)
   set_target_properties(spmd_fake_cublas_lt PROPERTIES OUTPUT_NAME cublasLt
                         SOVERSION ${CUDAToolkit_VERSION_MAJOR})
+  set_target_properties(spmd_fake_nccl PROPERTIES OUTPUT_NAME nccl SOVERSION 2)
   add_library(spmd_fake_cudnn SHARED ${folder}/cudnn.cc)
   set_target_properties(spmd_fake_cudnn PROPERTIES OUTPUT_NAME cudnn SOVERSION 9)
-  foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt spmd_fake_cudnn)
+  foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt spmd_fake_nccl spmd_fake_cudnn)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
     target_link_libraries(${target} PRIVATE spmd::cuda_headers)
-    target_compile_options(${target} PRIVATE -w)  # kernels are written for another compiler
+    target_compile_options(${target} PRIVATE -O1 -w)  # kernels are written for another compiler
     set_target_properties(${target} PROPERTIES
                           LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fake_cuda")
   endforeach()

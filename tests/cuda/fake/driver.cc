@@ -82,8 +82,10 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
   *text = error == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : "invalid value";
   return CUDA_SUCCESS;
 }
+// SPMD_FAKE_GPUS: how many; one without it.
 CUresult cuDeviceGetCount(int* count) {
-  *count = 1;
+  const char* text = std::getenv("SPMD_FAKE_GPUS");
+  *count = text != nullptr ? std::atoi(text) : 1;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
