@@ -33,7 +33,7 @@ run() {
 }
 
 run digits_mlp 2 data=2 all_reduce
-run moe 2 expert=2 messages
-run gpt_fsdp 2 fsdp=2 all_gather reduce_scatter
-run ring_shard_map 4 ring=4 messages
+run moe 2 expert=2 all_gather all_reduce reduce_scatter
+run llama_scan 2 fsdp=2,model=1 all_gather reduce_scatter messages  # all_to_all
+run ring_shard_map 4 ring=4 messages                                # permute
 exit $failed
