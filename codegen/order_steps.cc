@@ -27,11 +27,10 @@ void add_uses(plan::Step& step, StepUses& accesses) {
     for (plan::Step& part : *inner->mutable_steps()) add_uses(part, accesses);
 }
 
-// For a storage, those that may become one with it where nobody reads its value after theirs
-// begins.
+// For a storage, those that coalesce() can make one with it, as long as nobody reads its value once
+// theirs has begun: an argument's result, and what is copied to it.
 using Successors = std::multimap<int, int>;
 
-// With those that steps of the sequence copy to a storage.
 Successors with_copies(const plan::Sequence& sequence, const Successors& aliased) {
   Successors successors = aliased;
   for (const plan::Step& step : sequence.steps()) {
