@@ -15,10 +15,10 @@ namespace {
 
 using Short = InlineVector<int, 3>;
 
-std::vector<int> listed(const Short& list) { return list; }
+std::vector<int> as_vector(const Short& list) { return list; }
 
 // One random change of both lists.
-void change(std::mt19937& random, Short& list, std::vector<int>& wanted) {
+void change_both(std::mt19937& random, Short& list, std::vector<int>& wanted) {
   const auto draw = [&](size_t count) { return count == 0 ? 0 : random() % count; };
   const int value = static_cast<int>(draw(100));
   const auto at = static_cast<std::ptrdiff_t>(draw(wanted.size() + 1));
@@ -61,8 +61,8 @@ TEST(InlineVector, ChangesAsAVectorDoes) {
   Short list;
   std::vector<int> wanted;
   for (int i = 0; i < 5000; ++i) {
-    change(random, list, wanted);
-    ASSERT_EQ(listed(list), wanted) << "after " << i + 1 << " changes";
+    change_both(random, list, wanted);
+    ASSERT_EQ(as_vector(list), wanted) << "after " << i + 1 << " changes";
     ASSERT_GE(list.capacity(), list.size());
   }
 }
@@ -73,13 +73,13 @@ TEST(InlineVector, IsCopiedAndMoved) {
     for (const std::vector<int>& to : {std::vector<int>{}, {7}, {7, 8, 9, 10}}) {
       Short source(from), copied(to), moved(to);
       copied = source;
-      EXPECT_EQ(listed(copied), from);
-      EXPECT_EQ(listed(source), from);
+      EXPECT_EQ(as_vector(copied), from);
+      EXPECT_EQ(as_vector(source), from);
       moved = std::move(source);
-      EXPECT_EQ(listed(moved), from);
+      EXPECT_EQ(as_vector(moved), from);
       EXPECT_EQ(moved, copied);
       copied.push_back(11);
-      EXPECT_EQ(listed(moved), from) << "lists share nothing";
+      EXPECT_EQ(as_vector(moved), from) << "lists share nothing";
     }
   }
 }
