@@ -43,6 +43,8 @@ class OrderSteps : public ::testing::Test {
     return names(body_);
   }
 
+  std::string order_of_an_update(bool in_place);
+
   StorageTable storages_;
   plan::Sequence body_;
 };
@@ -84,8 +86,8 @@ TEST_F(OrderSteps, ReadersOfTheOldValueComeFirst) {
   EXPECT_EQ(ordered(), "a b reads_a overwrites_a end ");
 }
 
-// State is updated in place: not before the old value has been read for the last time.
-TEST_F(OrderSteps, NewStateComesAfterReadersOfTheOld) {
+// An optimizer's step: its gradient is there before the old state is read for the last time.
+std::string OrderSteps::order_of_an_update(bool in_place) {
   const int old_state = storage(kLarge, plan::Buffer::ARGUMENT);
   const int new_state = storage(kLarge, plan::Buffer::RESULT);
   const int gradient = storage(kLarge), y = storage(kLarge);
@@ -94,18 +96,14 @@ TEST_F(OrderSteps, NewStateComesAfterReadersOfTheOld) {
   step("reads_state", {old_state, y}, {y});
   step("update", {old_state, gradient}, {new_state});
   step("end", {y}, {storage(kSmall, plan::Buffer::RESULT)});
-  EXPECT_EQ(ordered({{old_state, new_state}}), "gradient y reads_state update end ");
+  return ordered(in_place ? std::vector<AliasedPair>{{old_state, new_state}}
+                          : std::vector<AliasedPair>{});
+}
+TEST_F(OrderSteps, NewStateInPlaceComesAfterReadersOfTheOld) {
+  EXPECT_EQ(order_of_an_update(true), "gradient y reads_state update end ");
 }
 TEST_F(OrderSteps, NewStateOfItsOwnNeedNotWait) {
-  const int old_state = storage(kLarge, plan::Buffer::ARGUMENT);
-  const int new_state = storage(kLarge, plan::Buffer::RESULT);
-  const int gradient = storage(kLarge), y = storage(kLarge);
-  step("gradient", {}, {gradient});
-  step("y", {}, {y});
-  step("reads_state", {old_state, y}, {y});
-  step("update", {old_state, gradient}, {new_state});
-  step("end", {y}, {storage(kSmall, plan::Buffer::RESULT)});
-  EXPECT_EQ(ordered(), "gradient update y reads_state end ");
+  EXPECT_EQ(order_of_an_update(false), "gradient update y reads_state end ");
 }
 
 // Pieces of one storage are written in any order, and read when all are there.
