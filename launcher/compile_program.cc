@@ -33,11 +33,14 @@ void warn_of_kernels(const CompileResult& result, const std::string& source,
   if (!result.kernels_note.empty() && has_kernels) {
     fmt::print(stderr, "spmd-run: warning: {}: {}\n  allow more seconds: --compile-budget\n",
                printable(source), printable(result.kernels_note));
-  } else if (!result.kernels_note.empty()) {
+    return;  // a part is not kept, wherever
+  }
+  if (!result.kernels_note.empty()) {
     fmt::print(stderr,
                "spmd-run: warning: {}: no compiled kernels, steps are slower: {}\n"
-               "  mend that, or run without this warning with --codegen off\n",
-               printable(source), printable(result.kernels_note));
+               "  mend that{}, or run without this warning with --codegen off\n",
+               printable(source), printable(result.kernels_note),
+               options.budget ? ", allow more seconds with --compile-budget" : "");
   }
   if (!has_kernels) return;
   const std::string obstacle = FileCache(options.kernel_cache, kKernelEntries).obstacle();

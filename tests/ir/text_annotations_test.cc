@@ -133,6 +133,19 @@ module @m {
   expect_round_trips(module);
 }
 
+// JAX writes where a call without results runs (jax.debug.print) as the sharding of a result.
+TEST(TextAnnotations, CallsWithoutResultsMayHaveASharding) {
+  const Module module = parse(R"(
+module @m {
+  sdy.mesh @max = <[], device_ids=[0]>
+  func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+    stablehlo.custom_call @callback(%a) {has_side_effect = true, sdy.sharding = #sdy.sharding_per_value<[<@max, []>]>} : (tensor<8xf32>) -> ()
+    return %a : tensor<8xf32>
+  }
+})");
+  EXPECT_NE(print_stablehlo(module).find("custom_call @callback"), std::string::npos);
+}
+
 TEST(TextAnnotations, MaximalMeshesHaveOneDevice) {
   const auto with = [](const std::string& mesh) {
     return error_of([&] {

@@ -115,6 +115,7 @@ says 'of memory traffic a step'
 run "${good[@]}" --compile-budget 1e-9 --cache-dir budget --out budget.st
 expect_success
 says 'spmd-run: warning: model.mlir: no compiled kernels, steps are slower: the compile budget is used up' stderr
+says '  mend that, allow more seconds with --compile-budget, or run without this warning' stderr
 cmp loops.st budget.st || fail "a run without its kernels gives other numbers"
 # One that suffices for a part of them.
 cat > patient_compiler <<'SH'
@@ -131,6 +132,7 @@ expect_success
 grep -qE 'the compile budget suffices for [0-9]+ of [0-9]+ kernels' stderr ||
   fail "no word of the kernels that are left"
 says 'allow more seconds: --compile-budget' stderr
+grep -q 'not kept' stderr && fail "a folder that nobody tried to make is blamed"
 run "${good[@]}" --compile-budget 0
 expect_error 2 '--compile-budget: found "0", expected seconds: more than 0'
 run "${good[@]}" --cuda-graphs maybe
