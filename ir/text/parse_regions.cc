@@ -13,6 +13,16 @@ Attribute& add(Dict& dict, std::string_view name) {
   return dict.back().value;
 }
 
+// Whether `applies <op>` says all of a reducer.
+bool is_short_reducer(OpCode code) {
+  static constexpr bool kHasNoAttributes[] = {
+#define SPMD_OP(enumerator, spelling, family, attrs) std::is_same_v<attrs, NoAttrs>,
+#include "ir/ops.def"
+#undef SPMD_OP
+  };
+  return family_of(code) == OpFamily::kElementwise && kHasNoAttributes[static_cast<size_t>(code)];
+}
+
 }  // namespace
 
 // `(%x init: %i), (%y init: %j) applies stablehlo.add across dimensions = [1] : (...) -> T`, or
@@ -36,6 +46,9 @@ void Parser::parse_reduce(OpText& op, BlockId block) {
     scan_.skip_blanks();
     const size_t start = scan_.position();
     reducer = lookup(take_word("an operation"), start);
+    if (!is_short_reducer(*reducer)) {
+      scan_.fail(start, "the short form of reduce is for elementwise ops without attributes");
+    }
   }
   scan_.expect_word("across");
   scan_.expect_word("dimensions");

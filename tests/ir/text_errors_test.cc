@@ -97,6 +97,15 @@ TEST(TextErrors, AllUnsupportedOpsAtOnce) {
       "  express the program without them");
 }
 
+// An op with attributes says nothing of them there.
+TEST(TextErrors, ShortReducersAreElementwiseWithoutAttributes) {
+  for (const std::string op : {"stablehlo.compare", "chlo.constant", "stablehlo.reshape"})
+    EXPECT_EQ(error_at("%0 = stablehlo.reduce(%a init: %a) applies " + op + " across"),
+              "test.mlir:3:44: the short form of reduce is for elementwise ops without attributes");
+  EXPECT_EQ(error_at("%0 = stablehlo.reduce(%a init: %a) applies stablehlo.add across x"),
+            "test.mlir:3:65: found 'x', expected 'dimensions'");
+}
+
 TEST(TextErrors, ElidedConstants) {
   EXPECT_EQ(error_at("%0 = stablehlo.constant dense_resource<__elided__> : tensor<4xf32>"),
             "test.mlir:3:40: the elements of this constant are not in the file (__elided__)\n"
