@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 #include "runtime/device/cpu/cpu_device.h"
@@ -39,6 +40,14 @@ bool everyone(comm::Communicator& communicator, bool holds) {
   return value != 0;
 }
 
+// For tests on a machine with fewer GPUs than ranks. NCCL refuses ranks of one host that share a GPU;
+// ranks of several hosts it connects by sockets.
+bool shared_gpus_have_nccl(int rank) {
+  if (std::getenv("SPMD_NCCL_SHARED_GPU") == nullptr) return false;
+  ::setenv("NCCL_HOSTID", fmt::format("spmd-{}", rank).c_str(), 0);
+  return true;
+}
+
 }  // namespace
 
 DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
@@ -49,7 +58,8 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
   if (place.cuda) {
     const int number = place_on_host(communicator);
     place.ordinal = number % driver->device_count();
-    place.shared = !everyone(communicator, number < driver->device_count());
+    place.shared = !everyone(communicator, number < driver->device_count()) &&
+                   !shared_gpus_have_nccl(communicator.rank());
     place.why_no_attention = cuda::why_no_cudnn();
     place.attention = everyone(communicator, place.why_no_attention.empty());
     place.architecture = fmt::format("sm_{}", cuda::architecture_of(*driver, place.ordinal));

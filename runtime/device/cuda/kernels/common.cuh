@@ -15,9 +15,13 @@ using Bf16 = __nv_bfloat16;
 __device__ inline uint32_t first_point() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline uint32_t point_stride() { return gridDim.x * blockDim.x; }
 
-// Offsets of one point in one, two or three operands.
+// Loops over dimensions are not unrolled: no rank is known here, and copies of their bodies in the
+// kernels of every type would be most of this library.
+
+// Offsets of one point in one or two operands.
 __device__ inline int64_t offset(const Space& space, uint32_t point, const int64_t* a) {
   int64_t at = 0;
+#pragma unroll 1
   for (int d = space.rank - 1; d >= 0; --d) {
     const uint32_t rest = point / space.shape[d];
     at += static_cast<int64_t>(point - rest * space.shape[d]) * a[d];
@@ -29,6 +33,7 @@ __device__ inline int64_t offset(const Space& space, uint32_t point, const int64
 __device__ inline void offsets(const Space& space, uint32_t point, const int64_t* a,
                                const int64_t* b, int64_t& at_a, int64_t& at_b) {
   at_a = at_b = 0;
+#pragma unroll 1
   for (int d = space.rank - 1; d >= 0; --d) {
     const uint32_t rest = point / space.shape[d];
     const auto i = static_cast<int64_t>(point - rest * space.shape[d]);

@@ -17,6 +17,7 @@ __device__ inline int64_t tap_place(const WindowParameters& w, int d, int64_t po
 
 __device__ inline uint32_t taps_of(const WindowParameters& w) {
   uint32_t taps = 1;
+#pragma unroll 1
   for (int d = 0; d < w.positions.rank; ++d) taps *= static_cast<uint32_t>(w.size[d]);
   return taps;
 }
@@ -25,6 +26,7 @@ __device__ inline uint32_t taps_of(const WindowParameters& w) {
 __device__ inline int64_t tap_offset(const WindowParameters& w, const int64_t* position,
                                      uint32_t tap) {
   int64_t at = 0;
+#pragma unroll 1
   for (int d = w.positions.rank - 1; d >= 0; --d) {
     const auto size = static_cast<uint32_t>(w.size[d]);
     const int64_t place = tap_place(w, d, position[d], tap % size);
@@ -36,6 +38,7 @@ __device__ inline int64_t tap_offset(const WindowParameters& w, const int64_t* p
 }
 
 __device__ inline void index_of(const Space& space, uint32_t point, int64_t* index) {
+#pragma unroll 1
   for (int d = space.rank - 1; d >= 0; --d) {
     index[d] = point % space.shape[d];
     point /= space.shape[d];
@@ -44,6 +47,7 @@ __device__ inline void index_of(const Space& space, uint32_t point, int64_t* ind
 
 __device__ inline int64_t dot(const Space& space, const int64_t* index, const int64_t* strides) {
   int64_t at = 0;
+#pragma unroll 1
   for (int d = 0; d < space.rank; ++d) at += index[d] * strides[d];
   return at;
 }
@@ -107,6 +111,7 @@ __device__ void select_and_scatter(const SelectAndScatterParameters& p, const T*
       int64_t position[kMostDims];
       bool is_window = true;
       uint32_t left = t;
+#pragma unroll 1
       for (int d = p.out.rank - 1; d >= 0; --d) {
         const auto size = static_cast<uint32_t>(w.size[d]);
         const int64_t at = element[d] * w.base_dilation[d] + w.pad_low[d] -
