@@ -19,6 +19,6 @@ namespace spmd::codegen {
 // step; others are left alone.
 void cluster_collectives(plan::Sequence& body, const StorageTable& storages, int64_t byte_limit);
 
-inline constexpr int64_t kSmallBytes = int64_t{256} << 10;
+inline constexpr int64_t kSmallBytes = int64_t{128} << 10;
 
 }  // namespace spmd::codegen
