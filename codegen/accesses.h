@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "runtime/plan/accesses.h"
@@ -20,5 +21,12 @@ bool is_copy(const plan::Step& step);
 
 // The sequences inside a step: a loop's condition and body, a branch's branches.
 std::vector<plan::Sequence*> sequences_of(plan::Step& step);
+
+// Whether steps read or write each storage, in them or inside of them.
+struct StepUse {
+  bool reads = false, writes = false;
+};
+using StepUses = std::map<int, StepUse>;
+void add_uses(plan::Step& step, StepUses& uses);
 
 }  // namespace spmd::codegen

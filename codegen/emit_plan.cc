@@ -7,6 +7,7 @@
 #include "codegen/combine_collectives.h"
 #include "codegen/dot_epilogues.h"
 #include "codegen/emitter.h"
+#include "codegen/group_steps.h"
 #include "codegen/order_steps.h"
 #include "codegen/product_layout.h"
 #include "codegen/step_tree.h"
@@ -47,6 +48,7 @@ class PlanEmitter {
     std::vector<int> storage_of = coalesce(body, storages_, aliased);
     for (size_t i = 0; i < fused.size(); ++i)
       storage_of[i] = storage_of[static_cast<size_t>(fused[i])];
+    if (info_.group_steps) group_steps(body, storages_, info_.fusions);
     buffers(body, storage_of);
     plan_.add_programs()->mutable_body()->Swap(&body);
     if (info_.shape_products) add_dot_epilogues(plan_, info_.fusions);

@@ -29,6 +29,9 @@ struct EmitInfo {
   // Products get epilogues and the order in which they are read (codegen/dot_epilogues.h,
   // product_layout.h); for a device whose library does that.
   bool shape_products = false;
+  // Small steps that are alike become one (codegen/group_steps.h); for a device that takes longer
+  // to start them than to do them.
+  bool group_steps = false;
   bool streams = false;  // collectives get one of their own (codegen/assign_streams.h)
   std::vector<codegen::FusionNote>* fusions = nullptr;  // gets what has been fused so
 };

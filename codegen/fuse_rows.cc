@@ -290,6 +290,8 @@ void fuse_blocks(plan::Sequence& sequence, const FuseRowsOptions& options) {
 }  // namespace
 
 std::string to_string(const FusionNote& note) {
+  if (note.members > 0)
+    return fmt::format("{}: {} alike kernels in one launch", note.place, note.members);
   if (note.is_epilogue)
     return fmt::format("{}: the epilogue of a product, saves {}", note.place,
                        human_bytes(static_cast<double>(note.bytes_saved)));

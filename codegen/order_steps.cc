@@ -12,21 +12,6 @@ namespace {
 // A step that makes at most this part of what it reads is a reduction.
 constexpr int64_t kReduction = 16;
 
-// Whether a step reads or writes each storage, in it or inside of it.
-struct StepUse {
-  bool reads = false, writes = false;
-};
-using StepUses = std::map<int, StepUse>;
-
-void add_uses(plan::Step& step, StepUses& accesses) {
-  for_each_view(step, [&](plan::View& view, bool writes) {
-    StepUse& access = accesses[view.buffer()];
-    (writes ? access.writes : access.reads) = true;
-  });
-  for (plan::Sequence* inner : sequences_of(step))
-    for (plan::Step& part : *inner->mutable_steps()) add_uses(part, accesses);
-}
-
 // For a storage, those that coalesce() can make one with it, as long as nobody reads its value once
 // theirs has begun: an argument's result, and what is copied to it.
 using Successors = std::multimap<int, int>;

@@ -121,7 +121,7 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
     if (!options.combine_collectives) info.combine_bytes = 0;
     if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
     info.streams = options.streams;
-    info.shape_products = options.kernels == KernelTarget::kCuda;
+    info.shape_products = info.group_steps = options.kernels == KernelTarget::kCuda;
     info.fusions = &result.fusions;
     result.plan = emit_plan(module, info);
     compile_kernels(options, start, result);

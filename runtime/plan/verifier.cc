@@ -356,6 +356,8 @@ void Verifier::step(const Step& step, int depth) {
     }
     case Step::kFused:
       return fused(step.fused());
+    case Step::kGrouped:
+      return grouped(step.grouped());
     case Step::KIND_NOT_SET:
       break;
   }

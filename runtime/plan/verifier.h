@@ -67,6 +67,7 @@ class Verifier {
   void attention(const Attention& step);
   void attention_backward(const AttentionBackward& step);
   void fused(const Fused& step);
+  void grouped(const Grouped& step);
   void rng(const RngBitGenerator& step);
   void collective(const Collective& step);
   void collective_part(const Collective& step, const Collective::Part& part, int64_t group);

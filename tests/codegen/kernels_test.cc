@@ -1,4 +1,5 @@
 // Kernels as text, which steps get one, and which share one.
+#include <fmt/format.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -51,6 +52,53 @@ TEST(KernelText, ElementwiseInCpp) {
   float* const p1 = static_cast<float*>(args[1]);
 #pragma GCC ivdep
   for (int64_t r0 = 0; r0 < 6; ++r0) {
+    const float v0 = p0[r0];
+    const float v2 = v0 * 2.0f;
+    p1[r0] = v2;
+  }
+}
+)");
+}
+
+// doubled() twice, on buffers 0 and 1 and on `second` and the one after it from `offset` on.
+std::string doubled_twice(int size, int second, int offset) {
+  std::string other = doubled(size);
+  for (const int argument : {0, 1}) {
+    const std::string from = fmt::format("buffer: {}", argument);
+    other.replace(other.find(from), from.size(),
+                  fmt::format("buffer: {} offset: {}", second + argument, offset));
+  }
+  return fmt::format("grouped {{ steps {{ {} }} steps {{ {} }} }}", doubled(size), other);
+}
+
+TEST(KernelText, GroupInCpp) {
+  EXPECT_EQ(emitted(cpp_dialect(), doubled_twice(6, 2, 0)),
+            R"(extern "C" void k(void* const* args) {
+  for (void* const* const end = args + 4; args != end; args += 2) {
+    const float* const p0 = static_cast<const float*>(args[0]);
+    float* const p1 = static_cast<float*>(args[1]);
+#pragma GCC ivdep
+    for (int64_t r0 = 0; r0 < 6; ++r0) {
+      const float v0 = p0[r0];
+      const float v2 = v0 * 2.0f;
+      p1[r0] = v2;
+    }
+  }
+}
+)");
+}
+
+// The second member is not aligned to vectors.
+TEST(KernelText, GroupInCuda) {
+  EXPECT_EQ(
+      emitted(cuda_dialect(), doubled_twice(6, 2, 1)),
+      R"(extern "C" __global__ void __launch_bounds__(256) k(const __grid_constant__ Args<4> args) {
+  void* const* const own = args.p + blockIdx.x / 1 * 2;
+  const uint32_t block = blockIdx.x % 1;
+  const float* const p0 = static_cast<const float*>(own[0]);
+  float* const p1 = static_cast<float*>(own[1]);
+  for (uint32_t e = block * uint32_t(256) + threadIdx.x; e < 6; e += 1 * uint32_t(256)) {
+    const int64_t r0 = int64_t(e);
     const float v0 = p0[r0];
     const float v2 = v0 * 2.0f;
     p1[r0] = v2;

@@ -245,6 +245,14 @@ TEST(Plan, VerifierFindsFaults) {
        }},
       {"fuses a step that is neither elementwise nor a reduction",
        [](Plan& p) { step(p, 0).mutable_fused()->add_steps(); }},
+      {"groups no steps", [](Plan& p) { step(p, 0).mutable_grouped(); }},
+      {"groups a step that is neither elementwise nor a reduction",
+       [](Plan& p) { step(p, 0).mutable_grouped()->add_steps()->mutable_dot(); }},
+      {"members 0 and 1 of a group write the same bytes",
+       [](Plan& p) {
+         const Step member = step(p, 0);
+         for (int m = 0; m < 2; ++m) *step(p, 0).mutable_grouped()->add_steps() = member;
+       }},
       {"says nothing to do", [](Plan& p) { p.mutable_programs(0)->mutable_body()->add_steps(); }},
   };
   verify_plan(small_plan());
