@@ -20,8 +20,16 @@ struct GlobalTensor {
   std::vector<AxisList> axes;
 };
 
+// An argument and a result of main(), by number, that are no part of what the program takes and
+// gives: the Plan's Carried. The argument is the converted argument `source`. They come after all
+// others.
+struct CarriedValue {
+  int argument = -1, result = -1, source = -1;
+};
+
 struct EmitInfo {
   std::vector<GlobalTensor> arguments, results;
+  std::vector<CarriedValue> carried;
   // Collectives that can are combined up to so many bytes a call; 0: none are.
   int64_t combine_bytes = int64_t{32} << 20;
   // Reductions are fused with what surrounds them; only for a device that gets compiled kernels.

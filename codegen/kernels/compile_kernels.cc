@@ -37,6 +37,8 @@ class UnitBuilder {
     module.Clear();
     module.set_target(dialect_.target());
     for (plan::Program& program : *plan_.mutable_programs()) visit(*program.mutable_body());
+    for (plan::Carried& carried : *plan_.mutable_carried())
+      carried.mutable_derive()->set_kernel(number_of(carried.derive()));
     return std::move(kernels_);
   }
 
@@ -144,6 +146,7 @@ void drop_kernels(plan::Plan& plan) {
   plan.clear_kernels();
   for (plan::Program& program : *plan.mutable_programs())
     drop_step_kernels(*program.mutable_body());
+  for (plan::Carried& carried : *plan.mutable_carried()) carried.mutable_derive()->set_kernel(0);
 }
 
 namespace {

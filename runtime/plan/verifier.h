@@ -29,6 +29,7 @@ class Verifier {
   void signature();
   void placement(const Placement& placement, int32_t buffer);
 
+  void carried(const Carried& carried);
   void sequence(const Sequence& sequence, int depth);
   void streams(const Sequence& body);
   void no_stream(const Step& step) const;
