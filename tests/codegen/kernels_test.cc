@@ -107,6 +107,26 @@ TEST(KernelText, GroupInCuda) {
 )");
 }
 
+// Of floats of 32 bits that are written, a thread has 16 bytes, and so 8 of those of 16 bits; where
+// the former are read only, it has 16 of the latter.
+TEST(KernelText, VectorsOfWhatIsWritten) {
+  const auto converted = [](const char* from, const char* to) {
+    return fmt::format(
+        "elementwise {{ shape: 64 program {{ inputs: {0} "
+        "instructions {{ op: CONVERT dtype: {1} args: 0 }} outputs: 1 }} "
+        "inputs {{ buffer: 0 dtype: {0} strides: 1 }} outputs {{ buffer: 1 dtype: {1} strides: 1 "
+        "}} "
+        "}}",
+        from, to);
+  };
+  const std::string wider = emitted(cuda_dialect(), converted("BF16", "F32"));
+  EXPECT_NE(wider.find("Vec<uint32_t, 2> w0"), std::string::npos) << wider;
+  EXPECT_NE(wider.find("Vec<float, 4> w1"), std::string::npos) << wider;
+  const std::string narrower = emitted(cuda_dialect(), converted("F32", "BF16"));
+  EXPECT_NE(narrower.find("Vec<float, 8> w0"), std::string::npos) << narrower;
+  EXPECT_NE(narrower.find("Vec<uint32_t, 4> w1"), std::string::npos) << narrower;
+}
+
 // Six elements are three vectors of two.
 TEST(KernelText, ElementwiseInCuda) {
   EXPECT_EQ(emitted(cuda_dialect(), doubled(6)),
