@@ -112,7 +112,12 @@ class SequenceGrouper {
     find_classes();
     if (num_arguments_.empty()) return;
     uses_ = SequenceUses(sequence_);
-    for (size_t number = 0; number < num_arguments_.size(); ++number) group_class(number);
+    // Readers first: where they have come together far behind, those whose results they read can.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t number = num_arguments_.size(); number-- > 0;)
+        changed = group_class(number) || changed;
+    }
   }
 
  private:
@@ -161,19 +166,24 @@ class SequenceGrouper {
 
   // ---- what becomes one
 
-  void group_class(size_t number) {
+  // Whether a group has been made.
+  bool group_class(size_t number) {
     const std::vector<int> members = members_of(number);
-    if (members.size() < 2) return;
+    if (members.size() < 2) return false;
     const int64_t before = arena_bytes_();
     const size_t most = kMostArguments / std::max<size_t>(num_arguments_[number], 1);
     for (size_t size = std::min(members.size(), most); size >= 2; size /= kSmaller) {
       const std::vector<Group> groups = groups_of(members, size);
-      if (groups.empty()) return;
+      if (groups.empty()) return false;
       const std::vector<std::vector<int>> order = order_with(groups);
       arrange(order);
-      if (arena_bytes_() <= before) return accept(order);
+      if (arena_bytes_() <= before) {
+        accept(order);
+        return true;
+      }
       take_back(order);
     }
+    return false;
   }
 
   // Groups of at most `most` members. Those of different groups are independent, too: each group's

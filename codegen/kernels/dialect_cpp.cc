@@ -356,7 +356,7 @@ class CppDialect : public Dialect {
     CppPrinter(kernel, source).print(name);
     plan::Kernel result;
     result.set_name(name);
-    result.set_arguments(kernel.num_arguments);
+    result.set_arguments(kernel.num_arguments * kernel.members);
     return result;
   }
 };

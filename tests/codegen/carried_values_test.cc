@@ -72,11 +72,12 @@ void expect_same_steps(const plan::Plan& plan) {
         p = values(-5);
         executor.set_argument_local(0, bytes_of(p));
       }
-      const std::vector<Literal> wanted = evaluate(module, {p, x});
+      const std::vector<Literal> wanted = evaluate(module, std::vector<Literal>{p, x});
       executor.step();
       for (int r = 0; r < 2; ++r) {
         const std::span<const std::byte> found = executor.result_local(r);
-        expect_close(Literal(p.type(), {found.begin(), found.end()}), wanted[r], 0,
+        expect_close(Literal(p.type(), {found.begin(), found.end()}),
+                     wanted[static_cast<size_t>(r)], 0,
                      fmt::format("result {} of step {}", r, step));
       }
       p = wanted[0];

@@ -17,7 +17,7 @@ struct Options {
 plan::Plan grouped_plan_of(const Module& module, Options options = {},
                            std::vector<codegen::FusionNote>* notes = nullptr) {
   EmitInfo info = unsharded_info(module);
-  if (options.fuse) info.fuse_rows = codegen::FuseRowsOptions{};
+  if (options.fuse) info.fuse_rows = codegen::FuseRowsOptions{.parallelism = 2};
   info.group_steps = options.group;
   info.fusions = notes;
   plan::Plan plan = emit_plan(module, info);
@@ -98,12 +98,14 @@ TEST(GroupSteps, FusedRows) {
 // Sums of columns, with what is done to them: an optimizer's step of a bias.
 TEST(GroupSteps, FusedColumns) {
   const auto step = [&](const std::string& x, const std::string& p) {
-    return sum("s" + x, x, "0", "40") + "%m" + x + " = stablehlo.multiply %s" + x +
-           ", %rate : tensor<40xf32>\n%r" + x + " = stablehlo.subtract %" + p + ", %m" + x +
-           " : tensor<40xf32>\n";
+    return "%s" + x + " = stablehlo.reduce(%" + x +
+           " init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<16x40xf32>, "
+           "tensor<f32>) -> tensor<40xf32>\n%m" +
+           x + " = stablehlo.multiply %s" + x + ", %rate : tensor<40xf32>\n%r" + x +
+           " = stablehlo.subtract %" + p + ", %m" + x + " : tensor<40xf32>\n";
   };
   const Module module = module_of(
-      "(%x: tensor<6x40xf32>, %y: tensor<6x40xf32>, %p: tensor<40xf32>, %q: "
+      "(%x: tensor<16x40xf32>, %y: tensor<16x40xf32>, %p: tensor<40xf32>, %q: "
       "tensor<40xf32>) -> (tensor<40xf32>, tensor<40xf32>)",
       std::string(kZero) + "%rate = stablehlo.constant dense<0.5> : tensor<40xf32>\n" +
           step("x", "p") + step("y", "q") + "return %rx, %ry : tensor<40xf32>, tensor<40xf32>");
@@ -170,8 +172,12 @@ TEST(GroupSteps, WithinLoops) {
                 "  stablehlo.return %m, %u, %v : tensor<i32>, tensor<40xf32>, tensor<40xf32>\n"
                 "}\n"
                 "return %r#1, %r#2 : tensor<40xf32>, tensor<40xf32>");
-  const Kinds found = kinds_after_grouping(module);
-  EXPECT_EQ(found.at("grouped"), 1 + (found.contains("copy") ? 1 : 0));
+  const plan::Plan plan = grouped_plan_of(module);
+  expect_meaning_of(plan, module, 2e-6, Kernels::kBothDialects);
+  for (const plan::Step& step : plan.programs(0).body().steps())
+    if (step.has_while_())
+      EXPECT_EQ(kinds(step.while_().body()), (Kinds{{"grouped", 1}, {"elementwise", 1}}));
+  EXPECT_EQ(kinds(plan).at("while"), 1);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   const std::string bytes = plan.SerializeAsString() + "\xff\xff\xff";
   EXPECT_EQ(error_of([&] { parse_plan(bytes, "p.plan"); }),
             "p.plan: a plan of version 9 that needs a reader of version 8 or newer, this spmd "
-            "reads versions 2 to 3\n  update spmd, or compile the program again with this one");
+            "reads versions 4 to 4\n  update spmd, or compile the program again with this one");
 }
 
 TEST(Plan, RefusesForeignAndDamagedBytes) {
