@@ -109,6 +109,9 @@ class Executor {
   void fill_constant(const plan::Buffer& buffer, std::byte* data);
   void allocate_locals();
   void find_aliases();
+  // Carried values that are made of the argument have to be made again.
+  void note_new_value(int argument);
+  void derive_carried();
   void exchange_aliases();
   std::span<const std::byte> local(int32_t buffer, const plan::Placement& placement);
   std::optional<Tensor> gather(const plan::Placement& placement, const std::byte* local,

@@ -25,11 +25,17 @@ constexpr int64_t kMostKeptBytes = 256, kMostKeptByMany = 64, kMostTurns = 8;
 void CudaPrinter::choose_width() {
   const Dims& dims = vector_dims();
   if (kernel_.mapping == Mapping::kColumnTiles || dims.empty()) return;
-  int64_t smallest = kVectorBytes;
-  for (const Access& access : kernel_.accesses)
-    if (!vector_strides(access).empty() && vector_strides(access).back() == 1)
-      smallest = std::min(smallest, stored_bytes(access));
+  // What a thread reads besides its first 16 bytes is in the cache by then. What it writes besides
+  // is half a sector of 32 bytes again, twice the writes: elementwise kernels, which write much,
+  // have no more of anything that they write.
+  int64_t smallest = kVectorBytes, largest_written = 1;
+  for (const Access& access : kernel_.accesses) {
+    if (vector_strides(access).empty() || vector_strides(access).back() != 1) continue;
+    smallest = std::min(smallest, stored_bytes(access));
+    if (access.writes) largest_written = std::max(largest_written, stored_bytes(access));
+  }
   width_ = std::min(kVectorBytes / smallest, kMostElements);
+  if (kernel_.mapping == Mapping::kFlat) width_ = std::min(width_, kVectorBytes / largest_written);
   while (width_ > 1 && dims.back() % width_ != 0) width_ /= 2;
   if (std::none_of(kernel_.accesses.begin(), kernel_.accesses.end(),
                    [&](const Access& access) { return is_vector(access); }))
