@@ -119,6 +119,7 @@ class CollectiveKernel : public Kernel {
                    comm::Communicator& communicator, Device* device, CollectiveRecord* record,
                    LoadContext& context)
       : communicator_(communicator),
+        is_on_host_(device == nullptr),
         op_(step.op()),
         kind_(step.collective().kind()),
         reduction_(reduction_of(step.collective().reduction())),
@@ -134,13 +135,13 @@ class CollectiveKernel : public Kernel {
     record->kind = plan::kind_name(kind_);
     record->axes = axis_names(axes_of(collective.axes()), mesh);
     record->op = op_;
-    int64_t workspace = 0;
+    int64_t bytes = 0;
     for (const Bundle& bundle : bundles_) {
       const int64_t in = bundle.direct_in ? 0 : message_bytes(bundle, in_members());
       const int64_t out = bundle.direct_out ? 0 : message_bytes(bundle, out_members());
-      workspace = std::max(workspace, align(in) + out);
+      bytes = std::max(bytes, align(in) + out);
     }
-    context.need_workspace(workspace);
+    context.need_messages(bytes);
   }
 
   void run(const RunContext& context) override {
@@ -148,8 +149,11 @@ class CollectiveKernel : public Kernel {
     for (const Bundle& bundle : bundles_) run_bundle(bundle, context);
     ++record_->calls;
     record_->bytes += bytes_sent();
-    record_->milliseconds +=
+    if (!is_on_host_) return;  // the device knows how long it took
+    const double milliseconds =
         std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    record_->milliseconds += milliseconds;
+    record_->exposed_ms += milliseconds;
   }
 
  private:
@@ -218,8 +222,8 @@ class CollectiveKernel : public Kernel {
   void run_bundle(const Bundle& bundle, const RunContext& context) {
     if (bundle.block_bytes == 0) return;
     const Part& only = bundle.parts[0];
-    std::byte* in = context.workspace;
-    std::byte* out = context.workspace;
+    std::byte* in = context.messages;
+    std::byte* out = context.messages;
     if (bundle.direct_in) {
       in = only.in.data(context);
     } else {
@@ -270,6 +274,7 @@ class CollectiveKernel : public Kernel {
   }
 
   comm::Communicator& communicator_;
+  bool is_on_host_;
   std::string op_;
   Collective::Kind kind_;
   comm::Reduction reduction_;
@@ -290,12 +295,15 @@ KernelPtr make_collective(const plan::Step& step, const plan::Plan& plan, const 
         return device.connects(needs_of(collective, part.in().dtype()));
       });
   if (on_device)
-    return std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, &device, record,
-                                              context);
+    return device.in_order(step,
+                           std::make_unique<CollectiveKernel>(step, plan, mesh, communicator,
+                                                              &device, record, context),
+                           record);
   LoadContext host;
   KernelPtr kernel =
       std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, nullptr, record, host);
-  return device.from_host(step, std::move(kernel), host.workspace_bytes, context);
+  return device.in_order(
+      step, device.from_host(step, std::move(kernel), host.message_bytes, context), nullptr);
 }
 
 }  // namespace spmd

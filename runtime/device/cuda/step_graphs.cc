@@ -14,9 +14,9 @@ StepGraphs::~StepGraphs() {
   for (const auto& [addresses, graph] : graphs_) gpu_.driver().GraphExecDestroy(graph);
 }
 
-void StepGraphs::run(std::span<std::byte* const> buffers, const std::function<void()>& work) {
+void StepGraphs::run(std::span<std::byte* const> buffers, const Work& work) {
   if (!obstacle_.empty() || !is_warm_) {
-    work();
+    work(false);
     is_warm_ = true;
     return;
   }
@@ -26,7 +26,7 @@ void StepGraphs::run(std::span<std::byte* const> buffers, const std::function<vo
     if (graphs_.size() == kMostGraphs)
       obstacle_ = fmt::format("buffers still change places after {} steps", kMostGraphs);
     CUgraphExec graph = obstacle_.empty() ? record(work) : nullptr;
-    if (graph == nullptr) return work();
+    if (graph == nullptr) return work(false);
     known = graphs_.emplace(addresses, graph).first;
   }
   gpu_.check(gpu_.driver().GraphLaunch(known->second, gpu_.stream()), "starting a recorded step");
@@ -34,14 +34,14 @@ void StepGraphs::run(std::span<std::byte* const> buffers, const std::function<vo
 
 // While a stream is recorded nothing is done; what cannot be recorded makes a call fail, and ends
 // the recording.
-CUgraphExec StepGraphs::record(const std::function<void()>& work) {
+CUgraphExec StepGraphs::record(const Work& work) {
   const Driver& driver = gpu_.driver();
   // What is queued so far is no part of it.
   gpu_.synchronize();
   gpu_.check(driver.StreamBeginCapture(gpu_.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
              "recording a step");
   try {
-    work();
+    work(true);
   } catch (const UserError& error) {
     obstacle_ = error.what();
   }

@@ -19,9 +19,12 @@ class StepGraphs {
   StepGraphs(const StepGraphs&) = delete;
   StepGraphs& operator=(const StepGraphs&) = delete;
 
+  // Queues a step on the current stream, and on others that begin and end there.
+  using Work = std::function<void(bool is_recorded)>;
+
   // Does `work`, as Device::run_step() has it. The first step is never recorded: libraries load
   // what they need in it.
-  void run(std::span<std::byte* const> buffers, const std::function<void()>& work);
+  void run(std::span<std::byte* const> buffers, const Work& work);
 
   // Why steps are not recorded, or not any more; empty: they are.
   const std::string& obstacle() const { return obstacle_; }
@@ -30,7 +33,7 @@ class StepGraphs {
   using Addresses = std::vector<std::byte*>;
 
   // Null when it cannot be: `work` has then not been done.
-  CUgraphExec record(const std::function<void()>& work);
+  CUgraphExec record(const Work& work);
 
   const Gpu& gpu_;
   std::string obstacle_;
