@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Collectives beside computation, on the stand-ins of tests/cuda/fake: whether they are as late or as
+# early as the events allow, the numbers are those of one stream. When any wait is left out they are
+# not, or the run fails; so each is needed, and this test sees when one is missing.
+set -uo pipefail
+fake=$SPMD_BINARY_DIR/fake_cuda
+if [[ ! -e $fake/libcuda.so.1 ]]; then
+  echo "[SKIP] built without CUDA"
+  exit 77
+fi
+export SPMD_CUDA_LIBRARY_PATH=$fake SPMD_FAKE_GPUS=2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+fail() {
+  printf 'FAILED: %s:\n%s\n' "$1" "$(tail -n 20 "$folder/output")"
+  failed=1
+}
+
+# What a program of its own gives as state is this one's batches.
+cat > "$folder/batches.mlir" <<'MLIR'
+module @step {
+  func.func public @main(
+      %arg0: tensor<3x16x16xf32> {tf.aliasing_output = 0 : i32} loc("state['x']"))
+      -> tensor<3x16x16xf32> {
+    return %arg0 : tensor<3x16x16xf32>
+  }
+}
+MLIR
+"$SPMD_RUN" "$folder/batches.mlir" --init random --steps 1 --device cpu --out "$folder/batches" \
+  --cache-dir "$folder/cache" > "$folder/output" 2>&1 || fail "batches"
+
+# All steps are the GPU's own. The first collective reads a batch, the last one writes a result.
+cat > "$folder/moves.mlir" <<'MLIR'
+module @step attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["data"=2]>
+  func.func public @main(
+      %w: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>,
+                             tf.aliasing_output = 0 : i32} loc("state['w']"),
+      %u: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>,
+                             tf.aliasing_output = 1 : i32} loc("state['q']"),
+      %v: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>,
+                             tf.aliasing_output = 2 : i32} loc("state['p']"),
+      %a: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data"}]>,
+                             tf.aliasing_output = 3 : i32} loc("state['a']"),
+      %b: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>,
+                             tf.aliasing_output = 4 : i32} loc("state['b']"),
+      %x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>} loc("x"))
+      -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+          tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>},
+          tensor<16x16xf32>, tensor<16x32xf32>, tensor<32x16xf32>) {
+    %g = sdy.sharding_constraint %x <@mesh, [{}, {}]> : tensor<16x16xf32>
+    %h = stablehlo.dot_general %v, %v, contracting_dims = [1] x [0]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %k = stablehlo.dot_general %g, %h, contracting_dims = [1] x [0]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %s = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>
+    %m = stablehlo.dot_general %k, %v, contracting_dims = [1] x [0]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %n = stablehlo.dot_general %m, %s, contracting_dims = [1] x [0]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %l = stablehlo.dot_general %w, %n, contracting_dims = [1] x [0]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    %o = sdy.sharding_constraint %l <@mesh, [{}, {}]> : tensor<16x16xf32>
+    %t = stablehlo.dot_general %w, %h, contracting_dims = [1] x [0]
+        : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+    return %t, %o, %v, %a, %b : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>,
+                                tensor<16x32xf32>, tensor<32x16xf32>
+  }
+}
+MLIR
+
+# run NAME [OPTION...]: writes the state after three steps
+run() {
+  timeout 100 mpirun -n 2 "$SPMD_RUN" "$folder/moves.mlir" --init random --batches "$folder/batches" \
+    --device cuda --codegen off --cache-dir "$folder/cache" --set log.progress=off --out "$folder/$1" \
+    "${@:2}" > "$folder/output" 2>&1
+}
+
+SPMD_CUDA_ONE_STREAM=1 run one || fail "one stream"
+grep -q 'note: everything is on one stream: SPMD_CUDA_ONE_STREAM is set' "$folder/output" ||
+  fail "no word of the one stream"
+(( $(od -An -v -tx1 "$folder/one" | tr -s ' ' '\n' | sort -u | wc -l) > 100 )) || fail "zeros"
+
+for order in late early; do
+  for graphs in off on; do
+    export SPMD_FAKE_ORDER=$order
+    SPMD_FAKE_WAITS=$folder/waits run two --cuda-graphs $graphs || fail "$order, graphs $graphs"
+    grep -q 'steps are not recorded' "$folder/output" && fail "$order: graphs were given up"
+    cmp -s "$folder/one" "$folder/two" || fail "other numbers: $order, graphs $graphs"
+  done
+done
+
+waits=$(sort -nu "$folder/waits" | wc -l)
+(( waits >= 5 )) || fail "only $waits waits"
+for ((wait = 0; wait < waits; wait++)); do
+  seen=
+  for order in late early; do
+    export SPMD_FAKE_ORDER=$order SPMD_FAKE_DROP_WAIT=$wait
+    run two && cmp -s "$folder/one" "$folder/two" || seen+=" $order"
+  done
+  echo "without wait $wait: seen where collectives are${seen:- ... nowhere}"
+  [[ -n $seen ]] || failed=1
+done
+exit $failed
