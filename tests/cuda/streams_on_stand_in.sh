@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Collectives beside computation, on the stand-ins of tests/cuda/fake: whether they are as late or as
-# early as the events allow, the numbers are those of one stream. When any wait is left out they are
-# not, or the run fails; so each is needed, and this test sees when one is missing.
+# early as the events allow, the numbers are those of one stream, and the report says what computation
+# waited for. When any wait is left out the numbers are others, or the run fails; so each is needed, and
+# this test sees when one is missing.
 set -uo pipefail
 fake=$SPMD_BINARY_DIR/fake_cuda
 if [[ ! -e $fake/libcuda.so.1 ]]; then
@@ -73,15 +74,25 @@ MLIR
 
 # run NAME [OPTION...]: writes the state after three steps
 run() {
-  timeout 100 mpirun -n 2 "$SPMD_RUN" "$folder/moves.mlir" --init random --batches "$folder/batches" \
-    --device cuda --codegen off --cache-dir "$folder/cache" --set log.progress=off --out "$folder/$1" \
-    "${@:2}" > "$folder/output" 2>&1
+  timeout 100 mpirun -n 2 "$SPMD_RUN" "$folder/moves.mlir" --init random --device cuda \
+    --batches "$folder/batches" --codegen off --cache-dir "$folder/cache" --set log.progress=off \
+    --out "$folder/$1" --report "$folder/report" "${@:2}" > "$folder/output" 2>&1
 }
 
+# times COMM EXPOSED: milliseconds of every step, by the stand-in's clock
+times() {
+  grep -qE "^ +comm( +$1){4}\$" "$folder/output" || fail "collectives do not take $1 ms"
+  grep -qE "^ +exposed( +$2){4}\$" "$folder/output" || fail "exposed are not $2 ms"
+}
+
+# A product takes 1 us, a collective 10. One stream: whatever the three collectives take is exposed. Two:
+# the first gather begins with the product of %h, which takes 1 of its 10; nothing is beside the
+# reduction, whose operand is the last product before it; the product of %t is beside the last gather.
 SPMD_CUDA_ONE_STREAM=1 run one || fail "one stream"
 grep -q 'note: everything is on one stream: SPMD_CUDA_ONE_STREAM is set' "$folder/output" ||
   fail "no word of the one stream"
 (( $(od -An -v -tx1 "$folder/one" | tr -s ' ' '\n' | sort -u | wc -l) > 100 )) || fail "zeros"
+times 0.030 0.030
 
 for order in late early; do
   for graphs in off on; do
@@ -89,6 +100,7 @@ for order in late early; do
     SPMD_FAKE_WAITS=$folder/waits run two --cuda-graphs $graphs || fail "$order, graphs $graphs"
     grep -q 'steps are not recorded' "$folder/output" && fail "$order: graphs were given up"
     cmp -s "$folder/one" "$folder/two" || fail "other numbers: $order, graphs $graphs"
+    [[ $graphs == on ]] || times 0.030 0.028
   done
 done
 
