@@ -5,39 +5,39 @@
 namespace spmd::cuda {
 
 CollectiveTimes::~CollectiveTimes() {
-  for (CUevent event : events_) gpu_.driver().EventDestroy(event);
+  const auto destroy = [&](const Tape& tape) {
+    for (CUevent event : tape.events) gpu_.driver().EventDestroy(event);
+  };
+  destroy(live_);
+  for (const auto& [graph, tape] : graphs_) destroy(tape);
 }
 
+void CollectiveTimes::select(int graph) { tape_ = graph < 0 ? &live_ : &graphs_[graph]; }
+
 CUevent CollectiveTimes::mark() {
-  if (used_ == events_.size()) {
+  if (tape_->used == tape_->events.size()) {
     CUevent event = nullptr;
     gpu_.check(gpu_.driver().EventCreate(&event, CU_EVENT_DEFAULT), "making an event");
-    events_.push_back(event);
+    tape_->events.push_back(event);
   }
-  CUevent event = events_[used_++];
-  gpu_.check(gpu_.driver().EventRecord(event, gpu_.stream()), "timing");
+  CUevent event = tape_->events[tape_->used++];
+  const unsigned flags = tape_ == &live_ ? CU_EVENT_RECORD_DEFAULT : CU_EVENT_RECORD_EXTERNAL;
+  gpu_.check(gpu_.driver().EventRecordWithFlags(event, gpu_.stream(), flags), "timing");
   return event;
 }
 
-CollectiveTimes::Call CollectiveTimes::begin(CollectiveRecord& record) {
-  if (!is_on_) return std::nullopt;
-  calls_.push_back({&record, mark(), nullptr});
-  return first_ + calls_.size() - 1;
+size_t CollectiveTimes::begin(CollectiveRecord& record) {
+  tape_->calls.push_back({&record, mark(), nullptr});
+  return tape_->first + tape_->calls.size() - 1;
 }
 
-void CollectiveTimes::end(Call call) {
-  if (call) measured(*call).end = mark();
-}
-
-CUevent CollectiveTimes::arrive() { return is_on_ ? mark() : nullptr; }
+void CollectiveTimes::end(size_t call) { measured(call).end = mark(); }
 
 void CollectiveTimes::wait(CUevent arrived, Call call) {
-  if (arrived != nullptr && call && *call >= first_) waits_.push_back({arrived, *call});
+  if (arrived != nullptr && call && *call >= tape_->first) tape_->waits.push_back({arrived, *call});
 }
 
-void CollectiveTimes::wait_throughout(Call call) {
-  if (call) wait(measured(*call).begin, call);
-}
+void CollectiveTimes::wait_throughout(size_t call) { wait(measured(call).begin, call); }
 
 double CollectiveTimes::milliseconds(CUevent begin, CUevent end) const {
   float result = 0;
@@ -47,16 +47,17 @@ double CollectiveTimes::milliseconds(CUevent begin, CUevent end) const {
 
 // Of two waits for one call, the second began after its end.
 void CollectiveTimes::read() {
-  for (const Measured& call : calls_)
+  for (const Measured& call : tape_->calls)
     call.record->milliseconds += milliseconds(call.begin, call.end);
-  for (const Wait& wait : waits_) {
+  for (const Wait& wait : tape_->waits) {
     const Measured& call = measured(wait.call);
     call.record->exposed_ms += std::max(milliseconds(wait.arrived, call.end), 0.0);
   }
-  first_ += calls_.size();
-  calls_.clear();
-  waits_.clear();
-  used_ = 0;
+  if (tape_ != &live_) return;
+  live_.first += live_.calls.size();
+  live_.calls.clear();
+  live_.waits.clear();
+  live_.used = 0;
 }
 
 }  // namespace spmd::cuda

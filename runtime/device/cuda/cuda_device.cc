@@ -148,16 +148,17 @@ std::string CudaDevice::why_no_graphs() const {
 
 void CudaDevice::run_step(std::span<std::byte* const> buffers, const std::function<void()>& work) {
   if (nccl_) nccl_->step();
-  const auto whole = [&](bool is_recorded) {
+  const auto whole = [&](int graph) {
     if (!streams_) return work();
-    streams_->times().set_on(!is_recorded);
+    streams_->times().select(graph);
     streams_->begin();
     work();
     streams_->end();
   };
-  if (!graphs_) return whole(false);
+  if (!graphs_) return whole(-1);
   const bool was_possible = graphs_->obstacle().empty();
-  graphs_->run(buffers, whole);
+  const int graph = graphs_->run(buffers, whole);
+  if (streams_) streams_->times().select(graph);
   if (was_possible && !graphs_->obstacle().empty() && communicator_.rank() == 0)
     fmt::print(stderr, "note: steps are not recorded as CUDA graphs: {}\n",
                printable(graphs_->obstacle()));

@@ -47,6 +47,7 @@ namespace spmd::cuda {
   X(EventCreate)               \
   X(EventDestroy)              \
   X(EventRecord)               \
+  X(EventRecordWithFlags)      \
   X(EventSynchronize)          \
   X(EventElapsedTime)          \
   X(ModuleLoadData)            \

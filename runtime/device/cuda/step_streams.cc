@@ -118,16 +118,18 @@ CollectiveTimes::Call StepStreams::run_collective(Kernel& kernel, const RunConte
   const CUstream home = gpu_.stream();
   CUevent arrived = home != communication_ ? times_.arrive() : nullptr;
   follow(communication_, home);
+  size_t call = 0;
   {
     const StreamScope scope(gpu_, communication_);
-    last_ = times_.begin(record);
+    call = times_.begin(record);
     kernel.run(context);
-    times_.end(last_);
+    times_.end(call);
   }
   follow(home, communication_);
-  times_.wait(arrived, last_);
-  if (is_one()) times_.wait_throughout(last_);
-  return last_;
+  times_.wait(arrived, call);
+  if (is_one()) times_.wait_throughout(call);
+  last_ = call;
+  return call;
 }
 
 void StepStreams::follow(CUstream later, CUstream earlier) const {
