@@ -84,7 +84,8 @@ endfunction()
 # for a cuDNN that is too old, in the folder fake_cuda of the build. With SPMD_CUDA_LIBRARY_PATH set to it,
 # --device cuda runs where there is no GPU; plans must have no compiled kernels (--codegen off).
 function(spmd_fake_cuda folder)
-  add_library(spmd_fake_driver SHARED ${folder}/driver.cc ${folder}/kernels.cc)
+  add_library(spmd_fake_driver SHARED ${folder}/driver.cc ${folder}/kernels.cc
+                                      ${folder}/scheduler.cc)
   add_library(spmd_fake_cublas_lt SHARED ${folder}/cublas_lt.cc)
   add_library(spmd_fake_nccl SHARED ${folder}/nccl.cc)
   foreach(target IN ITEMS spmd_fake_cublas_lt spmd_fake_nccl)

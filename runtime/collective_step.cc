@@ -128,6 +128,7 @@ class CollectiveKernel : public Kernel {
                    comm::Communicator& communicator, Device* device, CollectiveRecord* record,
                    LoadContext& context)
       : communicator_(communicator),
+        is_on_host_(device == nullptr),
         op_(step.op()),
         kind_(step.collective().kind()),
         reduction_(reduction_of(step.collective().reduction())),
@@ -138,9 +139,9 @@ class CollectiveKernel : public Kernel {
     record->kind = plan::kind_name(kind_);
     record->axes = axis_names(axes_of(collective.axes()), mesh);
     record->op = op_;
-    int64_t workspace = 0;
-    for (Bundle& bundle : bundles_) workspace = std::max(workspace, place_messages(bundle));
-    context.need_workspace(workspace);
+    int64_t bytes = 0;
+    for (Bundle& bundle : bundles_) bytes = std::max(bytes, place_messages(bundle));
+    context.need_messages(bytes);
   }
 
   void run(const RunContext& context) override {
@@ -148,8 +149,11 @@ class CollectiveKernel : public Kernel {
     for (const Bundle& bundle : bundles_) run_bundle(bundle, context);
     ++record_->calls;
     record_->bytes += bytes_sent();
-    record_->milliseconds +=
+    if (!is_on_host_) return;  // the device knows how long it took
+    const double milliseconds =
         std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    record_->milliseconds += milliseconds;
+    record_->exposed_ms += milliseconds;
   }
 
  private:
@@ -242,7 +246,7 @@ class CollectiveKernel : public Kernel {
       if (!message.direct_in)
         for (const Part& part : message.parts)
           part.in_blocks.pack(*bundle.transport, part.in.data(context),
-                              context.workspace + message.in_offset + part.offset,
+                              context.messages + message.in_offset + part.offset,
                               message.block_bytes);
     if (bundle.messages.size() > 1) bundle.transport->start_group();
     for (const Message& message : bundle.messages)
@@ -252,16 +256,16 @@ class CollectiveKernel : public Kernel {
       if (!message.direct_out)
         for (const Part& part : message.parts)
           part.out_blocks.unpack(*bundle.transport,
-                                 context.workspace + message.out_offset + part.offset,
+                                 context.messages + message.out_offset + part.offset,
                                  part.out.data(context), message.block_bytes);
   }
 
   void call(const Bundle& bundle, const Message& message, const RunContext& context) {
     const Part& only = message.parts[0];
     const std::byte* in =
-        message.direct_in ? only.in.data(context) : context.workspace + message.in_offset;
+        message.direct_in ? only.in.data(context) : context.messages + message.in_offset;
     std::byte* out =
-        message.direct_out ? only.out.data(context) : context.workspace + message.out_offset;
+        message.direct_out ? only.out.data(context) : context.messages + message.out_offset;
     const int64_t bytes = message.block_bytes;
     const int64_t count = bytes / plan::byte_size(bundle.dtype);
     switch (kind_) {
@@ -296,6 +300,7 @@ class CollectiveKernel : public Kernel {
   }
 
   comm::Communicator& communicator_;
+  bool is_on_host_;
   std::string op_;
   Collective::Kind kind_;
   comm::Reduction reduction_;
@@ -316,12 +321,15 @@ KernelPtr make_collective(const plan::Step& step, const plan::Plan& plan, const 
         return device.connects(needs_of(collective, part.in().dtype()));
       });
   if (on_device)
-    return std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, &device, record,
-                                              context);
+    return device.in_order(step,
+                           std::make_unique<CollectiveKernel>(step, plan, mesh, communicator,
+                                                              &device, record, context),
+                           record);
   LoadContext host;
   KernelPtr kernel =
       std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, nullptr, record, host);
-  return device.from_host(step, std::move(kernel), host.workspace_bytes, context);
+  return device.in_order(
+      step, device.from_host(step, std::move(kernel), host.message_bytes, context), nullptr);
 }
 
 }  // namespace spmd

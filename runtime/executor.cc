@@ -96,7 +96,7 @@ void Executor::check_memory() const {
 
 MemoryUse Executor::memory_use() const {
   MemoryUse use = spmd::memory_use(plan_);
-  if (workspace_ != nullptr) use.workspaces = program_->context.load.workspace_bytes;
+  if (workspace_ != nullptr) use.workspaces = workspace_bytes_;
   return use;
 }
 
@@ -253,28 +253,43 @@ void Executor::settle() {
   preparation_.connect_ms = milliseconds_since(begin);
   device_->settle(program_->context.load);
   preparation_.tune_ms = milliseconds_since(begin) - preparation_.connect_ms;
-  workspace_ = allocate(program_->context.load.workspace_bytes);
+  allocate_workspace();
+}
+
+void Executor::allocate_workspace() {
+  constexpr int64_t kAlignment = 256;
+  const LoadContext& load = program_->context.load;
+  const int64_t kernels = (load.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const bool apart = device_->overlaps_collectives() && load.message_bytes > 0;
+  workspace_bytes_ =
+      apart ? kernels + load.message_bytes : std::max(load.workspace_bytes, load.message_bytes);
+  workspace_ = allocate(workspace_bytes_);
+  messages_ = apart ? workspace_ + kernels : workspace_;
 }
 
 StepTiming Executor::step() {
   settle();
-  const auto comm_ms = [&] {
-    double total = 0;
+  const auto total = [&](double CollectiveRecord::*milliseconds) {
+    double sum = 0;
     for (const CollectiveRecord& record : program_->context.collectives)
-      total += record.milliseconds;
-    return total;
+      sum += record.*milliseconds;
+    return sum;
   };
-  const double comm_before = comm_ms();
+  const double comm_before = total(&CollectiveRecord::milliseconds);
+  const double exposed_before = total(&CollectiveRecord::exposed_ms);
   const Clock::time_point begin = Clock::now();
   derive_carried();
-  device_->run_step(buffers_, [&] { program_->body->run({buffers_.data(), workspace_}); });
+  device_->run_step(buffers_, [&] {
+    program_->body->run({buffers_.data(), workspace_, messages_});
+  });
   exchange_aliases();
   device_->synchronize();
   StepTiming timing;
   timing.step_ms = milliseconds_since(begin);
-  timing.comm_ms = comm_ms() - comm_before;
-  timing.compute_ms = timing.step_ms - timing.comm_ms;
-  timing.exposed_ms = timing.comm_ms;
+  device_->read_times();
+  timing.comm_ms = total(&CollectiveRecord::milliseconds) - comm_before;
+  timing.exposed_ms = total(&CollectiveRecord::exposed_ms) - exposed_before;
+  timing.compute_ms = timing.step_ms - timing.exposed_ms;
   return timing;
 }
 
@@ -348,7 +363,7 @@ const std::deque<CollectiveRecord>& Executor::collectives() const {
 void Executor::reset_collectives() {
   for (CollectiveRecord& record : program_->context.collectives) {
     record.calls = record.bytes = 0;
-    record.milliseconds = 0;
+    record.milliseconds = record.exposed_ms = 0;
   }
 }
 
