@@ -42,7 +42,7 @@ std::string rows_to_matrix(const std::string& result, const std::string& of) {
   return "%" + result + " = stablehlo.broadcast_in_dim %" + of +
          ", dims = [0] : (tensor<6xf32>) -> tensor<6x40xf32>\n";
 }
-constexpr const char* kZero = "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n";
+constexpr const char* kFloatZero = "%zero = stablehlo.constant dense<0.0> : tensor<f32>\n";
 
 // Of the same size and the same function are the first two and the last but one.
 TEST(GroupSteps, AlikeMaps) {
@@ -89,8 +89,8 @@ TEST(GroupSteps, FusedRows) {
   };
   const Module module = module_of(
       "(%x: tensor<6x40xf32>, %y: tensor<6x40xf32>) -> (tensor<6x40xf32>, tensor<6x40xf32>)",
-      std::string(kZero) + "%ex = stablehlo.exponential %x : tensor<6x40xf32>\n" + softmax("x") +
-          "%ey = stablehlo.exponential %y : tensor<6x40xf32>\n" + softmax("y") +
+      std::string(kFloatZero) + "%ex = stablehlo.exponential %x : tensor<6x40xf32>\n" +
+          softmax("x") + "%ey = stablehlo.exponential %y : tensor<6x40xf32>\n" + softmax("y") +
           "return %rx, %ry : tensor<6x40xf32>, tensor<6x40xf32>");
   EXPECT_EQ(kinds_after_grouping(module, {.fuse = true}), (Kinds{{"grouped", 1}}));
 }
@@ -107,7 +107,7 @@ TEST(GroupSteps, FusedColumns) {
   const Module module = module_of(
       "(%x: tensor<16x40xf32>, %y: tensor<16x40xf32>, %p: tensor<40xf32>, %q: "
       "tensor<40xf32>) -> (tensor<40xf32>, tensor<40xf32>)",
-      std::string(kZero) + "%rate = stablehlo.constant dense<0.5> : tensor<40xf32>\n" +
+      std::string(kFloatZero) + "%rate = stablehlo.constant dense<0.5> : tensor<40xf32>\n" +
           step("x", "p") + step("y", "q") + "return %rx, %ry : tensor<40xf32>, tensor<40xf32>");
   EXPECT_EQ(kinds_after_grouping(module, {.fuse = true}), (Kinds{{"grouped", 1}}));
 }
@@ -117,7 +117,7 @@ TEST(GroupSteps, MembersAreIndependent) {
   const Module module = module_of(
       "(%x: tensor<6x40xf32>, %y: tensor<6x40xf32>) -> (tensor<6xf32>, tensor<6xf32>, "
       "tensor<6xf32>)",
-      std::string(kZero) + sum("s", "x") + rows_to_matrix("b", "s") +
+      std::string(kFloatZero) + sum("s", "x") + rows_to_matrix("b", "s") +
           "%z = stablehlo.add %x, %b : tensor<6x40xf32>\n" + sum("t", "z") + sum("u", "y") +
           "return %s, %t, %u : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>");
   EXPECT_EQ(kinds_after_grouping(module),
@@ -126,7 +126,7 @@ TEST(GroupSteps, MembersAreIndependent) {
 
 // Of the exponentials one at a time is in memory; together they would take three times that.
 TEST(GroupSteps, TakesNoMoreMemory) {
-  std::string body = kZero;
+  std::string body = kFloatZero;
   for (const std::string x : {"x", "y", "z"})
     body += "%e" + x + " = stablehlo.exponential %" + x + " : tensor<6x40xf32>\n" +
             sum("r" + x, "e" + x) + sum("c" + x, "e" + x, "0", "40");
@@ -175,8 +175,9 @@ TEST(GroupSteps, WithinLoops) {
   const plan::Plan plan = grouped_plan_of(module);
   expect_meaning_of(plan, module, 2e-6, Kernels::kBothDialects);
   for (const plan::Step& step : plan.programs(0).body().steps())
-    if (step.has_while_())
+    if (step.has_while_()) {
       EXPECT_EQ(kinds(step.while_().body()), (Kinds{{"grouped", 1}, {"elementwise", 1}}));
+    }
   EXPECT_EQ(kinds(plan).at("while"), 1);
 }
 

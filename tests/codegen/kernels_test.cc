@@ -22,13 +22,13 @@ plan::Step step_of(const std::string& text) {
   return step;
 }
 
-std::optional<Kernel> kernel_of(const std::string& text) {
+std::optional<codegen::kernels::Kernel> kernel_of(const std::string& text) {
   return lower(step_of(text), [](int buffer) { return buffer >= 100; });
 }
 
 std::string emitted(const Dialect& dialect, const std::string& text) {
   std::string source;
-  const std::optional<Kernel> kernel = kernel_of(text);
+  const std::optional<codegen::kernels::Kernel> kernel = kernel_of(text);
   EXPECT_TRUE(kernel);
   if (kernel) dialect.emit(*kernel, "k", source);
   return source;
