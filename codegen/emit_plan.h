@@ -18,6 +18,7 @@ struct GlobalTensor {
   std::string name;
   Dims shape;
   std::vector<AxisList> axes;
+  int64_t index_bound = 0;  // see plan.proto
 };
 
 struct EmitInfo {
