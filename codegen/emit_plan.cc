@@ -90,6 +90,7 @@ class PlanEmitter {
       argument->set_name(info_.arguments[i].name);
       *argument->mutable_placement() = placement(type, info_.arguments[i]);
       argument->set_buffer(storage);
+      argument->set_index_bound(info_.arguments[i].index_bound);
       argument->set_aliased_result(
           i < fn_.argument_info.size() ? fn_.argument_info[i].aliased_result : -1);
     }

@@ -18,6 +18,7 @@ struct GlobalTensor {
   std::string name;
   Dims shape;
   std::vector<AxisList> axes;
+  int64_t index_bound = 0;  // see plan.proto
 };
 
 // An argument and a result of main(), by number, that are no part of what the program takes and

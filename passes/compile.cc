@@ -6,6 +6,7 @@
 #include "codegen/emit_plan.h"
 #include "codegen/kernels/compile_kernels.h"
 #include "passes/analysis/flops.h"
+#include "passes/analysis/index_bounds.h"
 #include "passes/carry_casts.h"
 #include "passes/pipeline.h"
 #include "passes/split_reductions.h"
@@ -13,12 +14,13 @@
 namespace spmd {
 namespace {
 
-EmitInfo emit_info(const Module& module) {
+// `bounds`: index_bounds() of the arguments.
+EmitInfo emit_info(const Module& module, const std::vector<int64_t>& bounds) {
   const Function& fn = module.main();
   EmitInfo info;
   const auto describe = [](const std::string& name, const TensorType& type,
                            const ShardingRef& sharding, const std::optional<Dims>& global) {
-    GlobalTensor tensor{name, global.value_or(type.shape), {}};
+    GlobalTensor tensor{name, global.value_or(type.shape), {}, 0};
     tensor.axes.resize(type.shape.size());
     for (size_t d = 0; sharding && d < tensor.axes.size(); ++d) {
       tensor.axes[d] = sharding->dims[d].axes;
@@ -29,6 +31,7 @@ EmitInfo emit_info(const Module& module) {
     const Value& value = fn.value(fn.arguments()[i]);
     info.arguments.push_back(describe(fn.argument_info[i].name, value.type, value.sharding,
                                       fn.argument_info[i].global_shape));
+    if (i < bounds.size()) info.arguments.back().index_bound = bounds[i];
   }
   for (size_t i = 0; i < fn.results().size(); ++i) {
     info.results.push_back(describe(fn.result_info[i].name, fn.type(fn.results()[i]),
@@ -131,12 +134,14 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   PassContext context;
   context.options = options;
   for (const ReadingNote& note : module.notes())
-    context.remarks.push_back({"import", note.place, note.text});
+    context.remarks.push_back({kImport, note.place, note.text});
   const std::vector<Pass> passes = compile_pipeline(options);
   // The program's work with padding, before it is cut into ranks.
   double global_flops = 0, global_operations = 0;
   const auto inspect = std::move(pipeline.after_pass);
+  std::vector<int64_t> bounds;
   pipeline.after_pass = [&](const Pass& pass, const Module& after) {
+    if (emit && pass.name == "inline_calls") bounds = index_bounds(after);
     if (pass.name == "pad_uneven") {
       global_flops = contraction_flops(after);
       global_operations = flops(after);
@@ -146,7 +151,7 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   result.passes = run_passes(module, passes, context, pipeline);
   result.collectives = collectives_of(module);
   if (emit) {
-    EmitInfo info = emit_info(module);
+    EmitInfo info = emit_info(module, bounds);
     if (!options.combine_collectives) info.combine_bytes = 0;
     if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
     info.streams = options.streams;

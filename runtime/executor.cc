@@ -203,13 +203,15 @@ void Executor::set_argument(int index, const TensorView& global, const std::stri
         fmt::format("holds {} for {}, which is {}", describe(global.dtype, global.shape),
                     name_or_number(argument.name(), "argument", index),
                     describe(placement.dtype(), shape)),
-        "give a tensor of that type and shape");
+        global.dtype != placement.dtype()
+            ? remedy_for_type(placement.dtype())
+            : "give a tensor of that shape, which is global: of all ranks together");
   write_argument(index, [&](const LocalBlock& block, std::byte* local) {
     cut_block(placement, block, global.data, local);
   });
 }
 
-void Executor::draw_argument(int index, const NormalDraw& draw) {
+void Executor::draw_argument(int index, const RandomDraw& draw) {
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
   const LocalBlock block = block_of(placement, mesh_, communicator_.rank());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <climits>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
 #include "codegen/accesses.h"
@@ -160,6 +161,7 @@ void give_up(plan::Plan& plan, const std::string& reason, std::string* note) {
 
 // Makes the code of a Plan's kernels.
 struct KernelMaker {
+  std::string target;    // "the CPU", "sm_90"
   std::string identity;  // of the compiler and its options
   std::string cache_dir;
   std::optional<double> seconds;
@@ -194,6 +196,19 @@ std::optional<std::string> compile_in_time(plan::Plan& plan, const KernelMaker& 
   return maker.compile(maker.emit(fitting), error);
 }
 
+// "model.mlir: 3 kernels for the CPU: 2 elementwise, 1 reduce". Names are "k0_reduce".
+std::string describe_kernels(const plan::Plan& plan, const std::string& target) {
+  std::map<std::string, int> kinds;
+  for (const plan::Kernel& kernel : plan.kernels().kernels())
+    ++kinds[kernel.name().substr(kernel.name().find('_') + 1)];
+  std::string text =
+      fmt::format("{}: {} kernel{} for {}:", plan.source(), plan.kernels().kernels_size(),
+                  plan.kernels().kernels_size() == 1 ? "" : "s", target);
+  for (const auto& [kind, count] : kinds)
+    text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", count, kind);
+  return text;
+}
+
 // Puts the code of `units`, all of the Plan's kernels, into the Plan: out of the cache, or
 // compiled.
 bool add_code(plan::Plan& plan, const Units& units, const KernelMaker& maker, std::string* note) {
@@ -210,7 +225,7 @@ bool add_code(plan::Plan& plan, const Units& units, const KernelMaker& maker, st
       give_up(plan, error, note);
       return false;
     }
-    if (partial.empty()) cache.put(key, *code);
+    if (partial.empty()) cache.put(key, *code, describe_kernels(plan, maker.target));
     if (note != nullptr && !partial.empty()) *note = partial;
   }
   plan.mutable_kernels()->set_code(std::move(*code));
@@ -234,7 +249,8 @@ void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, st
   const auto compile = [&](const Units& parts, std::string* why) {
     return compiler->compile(parts, why);
   };
-  const KernelMaker maker{compiler->identity(), options.cache_dir, options.seconds, emit, compile};
+  const KernelMaker maker{"the CPU", compiler->identity(), options.cache_dir, options.seconds, emit,
+                          compile};
   if (add_code(plan, units, maker, note))
     plan.mutable_kernels()->set_architecture(fmt::format("{}", fmt::join(cpu_features(), ",")));
 }
@@ -253,8 +269,12 @@ void compile_cuda_kernels(plan::Plan& plan, const CudaKernelOptions& options, st
   const auto compile = [&](const Units& parts, std::string* why) {
     return compiler->compile(parts[0], options.architecture, why);
   };
-  const KernelMaker maker{compiler->identity(options.architecture), options.cache_dir,
-                          options.seconds, emit, compile};
+  const KernelMaker maker{options.architecture,
+                          compiler->identity(options.architecture),
+                          options.cache_dir,
+                          options.seconds,
+                          emit,
+                          compile};
   if (add_code(plan, units, maker, note))
     plan.mutable_kernels()->set_architecture(options.architecture);
 }

@@ -15,18 +15,14 @@ int64_t axes_size(const AxisList& axes, const Mesh& mesh) {
 namespace {
 
 void append_atoms(const AxisRef& ref, const Mesh& mesh, AxisList& atoms) {
-  const int64_t full = mesh.axis_size(ref.axis);
-  int64_t rest = ref.size_in(mesh);
-  int64_t pre = ref.pre;
-  if (rest == 1 && full == 1) atoms.push_back({ref.axis, 1, 0});
-  for (int64_t prime = 2; rest > 1; ++prime) {
-    if (prime * prime > rest) prime = rest;
-    while (rest % prime == 0) {
-      const bool whole = pre == 1 && prime == full;
-      atoms.push_back(whole ? AxisRef{ref.axis, 1, 0} : AxisRef{ref.axis, pre, prime});
-      pre *= prime;
-      rest /= prime;
-    }
+  const std::vector<int64_t> factors = mesh.factors(ref.axis);
+  if (factors.size() < 2) return atoms.push_back({ref.axis, 1, 0});
+  const int64_t end = ref.pre * ref.size_in(mesh);
+  int64_t pre = 1;
+  for (int64_t factor : factors) {
+    const int64_t next = pre * factor;
+    if (pre >= ref.pre && next <= end) atoms.push_back({ref.axis, pre, factor});
+    pre = next;
   }
 }
 
