@@ -71,8 +71,7 @@ void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& 
   statistics.set_bytes_sent_per_step(total_bytes_sent(uses));
 }
 
-// A GPU's kernels wait for memory, so that arithmetic done again is
-// free; a CPU's do not.
+// A GPU's kernels wait for memory, so that arithmetic done again is free; a CPU's do not.
 codegen::FuseRowsOptions fusion_for(KernelTarget target) {
   if (target != KernelTarget::kCuda) return {};
   return {
@@ -95,7 +94,9 @@ void emit_with_carried_casts(const Module& module, EmitInfo info, CompileResult&
   const std::vector<CarriedValue> carried = carry_casts(carrying);
   if (carried.empty()) return;
   std::vector<codegen::FusionNote> notes;
-  const EmitInfo all = emit_info(carrying);
+  std::vector<int64_t> bounds;
+  for (const GlobalTensor& argument : info.arguments) bounds.push_back(argument.index_bound);
+  const EmitInfo all = emit_info(carrying, bounds);
   info.arguments = all.arguments;
   info.results = all.results;
   info.carried = carried;
