@@ -43,6 +43,8 @@ class CudaPrinter final : public KernelPrinter {
   // ---- are too few registers
 
   void choose_launch();
+  // Of one row; a block has several rows where that is a warp.
+  void set_row_threads(int64_t threads);
   void choose_width();
   void choose_strip();
   bool has_vectors() const;
