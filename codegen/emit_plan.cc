@@ -3,6 +3,7 @@
 #include <set>
 
 #include "codegen/assign_streams.h"
+#include "codegen/cluster_collectives.h"
 #include "codegen/coalesce.h"
 #include "codegen/combine_collectives.h"
 #include "codegen/dot_epilogues.h"
@@ -40,7 +41,10 @@ class PlanEmitter {
     arguments(emitter);
     plan::Sequence body =
         emitter.emit_block(fn_.body(), [&](const Op& last) { results(emitter, last); });
-    if (info_.combine_bytes > 0) combine_collectives(body, info_.combine_bytes);
+    if (info_.combine_bytes > 0) {
+      cluster_collectives(body, storages_, info_.combine_bytes);
+      combine_collectives(body, info_.combine_bytes);
+    }
     const std::vector<int> fused = fuse(body);
     const std::vector<AliasedPair> aliased = aliased_pairs();
     order_steps(body, storages_, aliased);
