@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "codegen/kernels/compile_kernels.h"
 #include "codegen/kernels/emit.h"
@@ -321,6 +323,13 @@ TEST(Kernels, WithoutACompilerTheLoopsDoAll) {
   EXPECT_EQ(note_with("/bin/false"), "/bin/false failed: it says nothing");
   EXPECT_EQ(note_with("no-such-compiler"),
             "the C++ compiler that CXX names, no-such-compiler, is not there");
+  // One that the system can find but not start.
+  const std::string broken = ::testing::TempDir() + "broken-compiler";
+  std::ofstream(broken) << "no program";
+  std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
+  EXPECT_EQ(note_with(broken.c_str()),
+            broken + " failed: it cannot be started: Exec format error");
+  std::filesystem::remove(broken);
   before ? setenv("CXX", kept.c_str(), 1) : unsetenv("CXX");
 }
 

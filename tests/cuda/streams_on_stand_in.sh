@@ -156,4 +156,16 @@ check() {
 check moves 0.028 6 --batches "$folder/batches"
 # A loop waits for its collectives.
 check loop 0.030 2 --steps 3
+
+# More collectives in a step than are measured at once.
+sed 's/dense<3>/dense<4200>/' "$folder/loop.mlir" > "$folder/long.mlir"
+run long two --steps 1 || fail "a long loop"
+times 42.000 42.000
+
+# A trace waits for every step, collectives too, and has them in its table.
+run moves one --batches "$folder/batches" || fail "moves"
+SPMD_CUDA_TRACE=1 run moves two --batches "$folder/batches" || fail "a trace"
+cmp -s "$folder/one" "$folder/two" || fail "other numbers with a trace"
+grep -qE ' 6 calls  all_gather$' "$folder/output" || fail "a trace without collectives"
+times 0.030 0.030
 exit $failed
