@@ -9,6 +9,7 @@
 
 #include "launcher/exit_codes.h"
 #include "launcher/settings.h"
+#include "launcher/unknown_option.h"
 #include "support/error.h"
 #include "support/strings.h"
 
@@ -113,15 +114,9 @@ void add_setting(CLI::App& app, const Setting& setting, RunConfig& flags) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());
-  return names;
-}
-
-// "unknown option --stat; did you mean --state?" `others`: commands that options may belong to.
-std::string unknown_option(const std::string& word, const CLI::App& app,
-                           const std::vector<const CLI::App*>& others) {
+// `others`: commands that options may belong to.
+std::string misplaced_option(const std::string& word, const CLI::App& app,
+                             const std::vector<const CLI::App*>& others) {
   const std::string name = word.substr(0, word.find('='));
   for (const CLI::App* other : others) {
     const std::vector<std::string> known = option_names(*other);
@@ -132,8 +127,7 @@ std::string unknown_option(const std::string& word, const CLI::App& app,
     return fmt::format("{} is no option of {}\n  it is one of {}", name, command(app),
                        command(*other));
   }
-  const auto near = nearest(name, option_names(app));
-  return fmt::format("unknown option {}{}", word, near ? "\n  did you mean " + *near + "?" : "");
+  return unknown_option(word, app);
 }
 
 // The command that is probably meant where a program is expected.
@@ -150,7 +144,7 @@ std::string unknown_command(const std::string& word, const std::string& near) {
 std::string unknown_arguments(const CLI::App& app, const std::vector<const CLI::App*>& others,
                               const std::string& model) {
   for (const std::string& word : app.remaining(true))
-    if (word.rfind('-', 0) == 0) return unknown_option(word, app, others);
+    if (word.rfind('-', 0) == 0) return misplaced_option(word, app, others);
   const auto near = nearest_command(model);
   if (app.get_parent() == nullptr && near) return unknown_command(model, *near);
   return fmt::format("unexpected argument {}", app.remaining(true).front());

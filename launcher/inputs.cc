@@ -179,7 +179,7 @@ void Inputs::draw_missing() {
   std::vector<std::string> zeros;
   for (int index : unbound()) {
     InitialValue drawn{index, {}, "--init random"};
-    drawn.draw = draw_of(plan_.arguments(index));
+    drawn.draw = draw_of(plan_, index);
     if (lacks_bound(plan_.arguments(index))) zeros.push_back(argument_text(plan_, index));
     initial_.push_back(std::move(drawn));
     bound_[static_cast<size_t>(index)] = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sharding/spec/prime_factors.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -14,15 +15,28 @@ int64_t axes_size(const AxisList& axes, const Mesh& mesh) {
 
 namespace {
 
-void append_atoms(const AxisRef& ref, const Mesh& mesh, AxisList& atoms) {
-  const std::vector<int64_t> factors = mesh.factors(ref.axis);
-  if (factors.size() < 2) return atoms.push_back({ref.axis, 1, 0});
-  const int64_t end = ref.pre * ref.size_in(mesh);
+// The factors of a part: the axis' own, or, where the part cuts across those, smallest first.
+std::vector<int64_t> factors_of(const AxisRef& part, const Mesh& mesh) {
+  const int64_t size = part.size_in(mesh);
+  std::vector<int64_t> factors;
   int64_t pre = 1;
-  for (int64_t factor : factors) {
-    const int64_t next = pre * factor;
-    if (pre >= ref.pre && next <= end) atoms.push_back({ref.axis, pre, factor});
-    pre = next;
+  for (int64_t factor : mesh.factors(part.axis)) {
+    if (pre >= part.pre && pre * factor <= part.pre * size) factors.push_back(factor);
+    pre *= factor;
+  }
+  int64_t product = 1;
+  for (int64_t factor : factors) product *= factor;
+  return product == size ? factors : prime_factors(size);
+}
+
+void append_atoms(const AxisRef& ref, const Mesh& mesh, AxisList& atoms) {
+  const int64_t full = mesh.axis_size(ref.axis);
+  if (ref.size_in(mesh) == 1 && full == 1) atoms.push_back({ref.axis, 1, 0});
+  int64_t pre = ref.pre;
+  for (int64_t factor : factors_of(ref, mesh)) {
+    const bool whole = pre == 1 && factor == full;
+    atoms.push_back(whole ? AxisRef{ref.axis, 1, 0} : AxisRef{ref.axis, pre, factor});
+    pre *= factor;
   }
 }
 
