@@ -38,11 +38,11 @@ void join(StepUses& uses, const StepUses& others) {
   }
 }
 
-int64_t bytes_of(plan::Step& step, const StorageTable& storages) {
+int64_t bytes_accessed(plan::Step& step, const StorageTable& storages) {
   int64_t bytes = 0;
   if (step.has_fused()) {
     for (plan::Step& inner : *step.mutable_fused()->mutable_steps())
-      bytes += bytes_of(inner, storages);
+      bytes += bytes_accessed(inner, storages);
     return bytes;
   }
   for_each_view(step, [&](plan::View& view, bool) {
@@ -96,7 +96,7 @@ class SequenceUses {
 };
 
 // Steps that become one, which stands before step `position`.
-struct Group {
+struct AlikeSteps {
   std::vector<int> members;
   int position = 0;
 };
@@ -154,7 +154,7 @@ class SequenceGrouper {
         std::any_of(map.inputs().begin(), map.inputs().end(),
                     [&](const plan::View& view) { return products.contains(view.buffer()); }))
       return false;
-    return bytes_of(step, storages_) <= kMostBytes;
+    return bytes_accessed(step, storages_) <= kMostBytes;
   }
 
   std::vector<int> members_of(size_t number) const {
@@ -173,7 +173,7 @@ class SequenceGrouper {
     const int64_t before = arena_bytes_();
     const size_t most = kMostArguments / std::max<size_t>(num_arguments_[number], 1);
     for (size_t size = std::min(members.size(), most); size >= 2; size /= kSmaller) {
-      const std::vector<Group> groups = groups_of(members, size);
+      const std::vector<AlikeSteps> groups = groups_of(members, size);
       if (groups.empty()) return false;
       const std::vector<std::vector<int>> order = order_with(groups);
       arrange(order);
@@ -188,16 +188,16 @@ class SequenceGrouper {
 
   // Groups of at most `most` members. Those of different groups are independent, too: each group's
   // place is found as if the others were not there.
-  std::vector<Group> groups_of(const std::vector<int>& members, size_t most) const {
+  std::vector<AlikeSteps> groups_of(const std::vector<int>& members, size_t most) const {
     std::map<int, SequenceUses::Range> ranges;
     for (int m : members) ranges[m] = uses_.range_of(m);
-    std::vector<Group> groups;
+    std::vector<AlikeSteps> groups;
     std::vector<int> open = members;
     StepUses grouped;
     while (!open.empty()) {
       const int least = *std::min_element(
           open.begin(), open.end(), [&](int a, int b) { return ranges[a].last < ranges[b].last; });
-      Group group{{least}};
+      AlikeSteps group{{least}};
       StepUses own = uses_.of(least);
       const bool is_free = !in_conflict(own, grouped);
       std::vector<int> rest;
@@ -238,10 +238,10 @@ class SequenceGrouper {
   // ---- rewriting
 
   // The steps in their new order, groups as the list of their members.
-  std::vector<std::vector<int>> order_with(const std::vector<Group>& groups) const {
+  std::vector<std::vector<int>> order_with(const std::vector<AlikeSteps>& groups) const {
     std::vector<bool> is_member(class_of_.size(), false);
-    std::multimap<int, const Group*> by_position;
-    for (const Group& group : groups) {
+    std::multimap<int, const AlikeSteps*> by_position;
+    for (const AlikeSteps& group : groups) {
       by_position.emplace(group.position, &group);
       for (int m : group.members) is_member[static_cast<size_t>(m)] = true;
     }
