@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -127,9 +128,9 @@ class SequenceGrouper {
   // ---- which steps are alike
 
   void find_classes() {
-    std::map<int, bool> products;
+    std::set<int> products;
     for (const plan::Step& step : sequence_.steps())
-      if (step.has_dot()) products[step.dot().out().buffer()] = true;
+      if (step.has_dot()) products.insert(step.dot().out().buffer());
     std::map<std::string, int> numbers;
     for (plan::Step& step : *sequence_.mutable_steps()) {
       class_of_.push_back(kAlone);
@@ -147,7 +148,7 @@ class SequenceGrouper {
   }
 
   // What reads a product alone may become its epilogue (dot_epilogues.h).
-  bool may_be_grouped(plan::Step& step, const std::map<int, bool>& products) const {
+  bool may_be_grouped(plan::Step& step, const std::set<int>& products) const {
     if (!step.has_elementwise() && !step.has_reduce() && !step.has_fused()) return false;
     const plan::Elementwise& map = step.elementwise();
     if (map.outputs_size() == 1 &&
@@ -170,14 +171,15 @@ class SequenceGrouper {
   bool group_class(size_t number) {
     const std::vector<int> members = members_of(number);
     if (members.size() < 2) return false;
-    const int64_t before = arena_bytes_();
+    if (needed_ < 0) needed_ = arena_bytes_();
     const size_t most = kMostArguments / std::max<size_t>(num_arguments_[number], 1);
     for (size_t size = std::min(members.size(), most); size >= 2; size /= kSmaller) {
       const std::vector<AlikeSteps> groups = groups_of(members, size);
       if (groups.empty()) return false;
       const std::vector<std::vector<int>> order = order_with(groups);
       arrange(order);
-      if (arena_bytes_() <= before) {
+      if (const int64_t now = arena_bytes_(); now <= needed_) {
+        needed_ = now;
         accept(order);
         return true;
       }
@@ -293,6 +295,7 @@ class SequenceGrouper {
   plan::Sequence& sequence_;
   const StorageTable& storages_;
   const std::function<int64_t()> arena_bytes_;
+  int64_t needed_ = -1;                // by the program as it is; not known
   std::vector<size_t> num_arguments_;  // of a class's kernel
   std::vector<int> class_of_;          // by step
   SequenceUses uses_;
