@@ -2,30 +2,53 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ctime>
+
+#include "launcher/text_table.h"
 #include "support/file_cache.h"
+#include "support/printable.h"
 #include "support/strings.h"
 
 namespace spmd {
 
-std::string cache_folder(const CommandLine& line, const char* kind) {
-  const std::string root = line.cache_dir.empty() ? FileCache::default_root() : line.cache_dir;
+std::string cache_folder(const RunConfig& config, const char* kind) {
+  const std::string root = config.cache_dir.value_or(FileCache::default_root());
   return root.empty() ? root : fmt::format("{}/{}", root, kind);
 }
 
+namespace {
+
+// The newest first.
+void print_entries(std::vector<FileCache::Entry> entries, const std::string& folder) {
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::pair(-a.changed, a.name) < std::pair(-b.changed, b.name);
+  });
+  const auto now = static_cast<int64_t>(std::time(nullptr));
+  int64_t bytes = 0;
+  TextTable table({">size", ">age", "of", "entry"});
+  for (const FileCache::Entry& entry : entries) {
+    table.add({human_bytes(static_cast<double>(entry.bytes)), human_duration(now - entry.changed),
+               entry.what.empty() ? "nothing that this version reads" : printable(entry.what),
+               entry.name.substr(0, 8)});
+    bytes += entry.bytes;
+  }
+  fmt::print("{} in {} entr{} in {}\n{}", human_bytes(static_cast<double>(bytes)), entries.size(),
+             entries.size() == 1 ? "y" : "ies", folder.empty() ? "no folder" : folder,
+             entries.empty() ? "" : table.to_string());
+}
+
+}  // namespace
+
 void run_cache(const CommandLine& line) {
   for (const char* kind : {kKernelEntries, kTuningEntries}) {
-    const std::string folder = cache_folder(line, kind);
+    const std::string folder = cache_folder(line.flags, kind);
     const FileCache cache(folder, kind);
     if (line.command == CommandLine::Command::kClearCache) {
       fmt::print("{} entries removed from {}\n", cache.clear(), folder);
       continue;
     }
-    int64_t bytes = 0;
-    for (const FileCache::Entry& entry : cache.list()) {
-      fmt::print("{:>12}  {}\n", human_bytes(static_cast<double>(entry.bytes)), entry.name);
-      bytes += entry.bytes;
-    }
-    fmt::print("{:>12}  in {}\n", human_bytes(static_cast<double>(bytes)), folder);
+    print_entries(cache.list(), folder);
   }
 }
 

@@ -5,9 +5,9 @@
 
 namespace spmd {
 
-// The folder of entries of a kind (support/file_cache.h) that `line` or else the environment says;
-// empty: none.
-std::string cache_folder(const CommandLine& line, const char* kind);
+// The folder of entries of a kind (support/file_cache.h) that `config` or else the environment
+// says; empty: none.
+std::string cache_folder(const RunConfig& config, const char* kind);
 
 // Lists or removes what is in the folders of all kinds, on standard output.
 void run_cache(const CommandLine& line);

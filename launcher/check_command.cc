@@ -10,6 +10,7 @@
 #include "launcher/agreement.h"
 #include "launcher/choose_mesh.h"
 #include "launcher/compile_program.h"
+#include "launcher/missing_state.h"
 #include "launcher/report.h"
 #include "passes/analysis/collective_reason.h"
 #include "runtime/plan/races.h"
@@ -110,6 +111,16 @@ Json predict(const plan::Statistics& statistics, const CostModel& cost) {
   return {{"compute_ms", compute * 1e3}, {"comm_ms", comm * 1e3}};
 }
 
+// Those of the compiler, and what the program itself lacks.
+std::vector<Remark> remarks_of(const CompileResult& result) {
+  std::vector<Remark> remarks = result.remarks;
+  if (auto text = describe_missing_state(result.plan, missing_state(result.plan), /*steps=*/1)) {
+    for (size_t at; (at = text->find("\n  ")) != std::string::npos;) text->replace(at, 3, "; ");
+    remarks.push_back({"state", result.plan.source(), *text});
+  }
+  return remarks;
+}
+
 Json report_of_program(Module module, const CommandLine& line, const RunConfig& config) {
   std::vector<std::string> sources;
   alone(kUsageError, [&] {
@@ -136,7 +147,7 @@ Json report_of_program(Module module, const CommandLine& line, const RunConfig& 
   report["arguments"] = list_arguments(result, sources);
   report["transfers"] = list_transfers(result);
   if (line.verbose) report["values"] = list_placements(result);
-  add_remarks(report, result.remarks);
+  add_remarks(report, remarks_of(result));
   return report;
 }
 
@@ -156,9 +167,9 @@ void run_check(const CommandLine& line) {
   ImportOptions options;
   alone(kUsageError, [&] {
     config = resolve_config(line);
-    options = parse_import_options(line.dims, line.inputs);
+    options = parse_import_options(config.dims, config.inputs);
   });
-  if (line.print_config) return fmt::print("{}", print_config(config));
+  if (line.print_config) return fmt::print("{}", describe_config(config));
   Json report;
   std::string bytes;
   alone(kFileError, [&] { bytes = read_file(line.model); });

@@ -28,17 +28,17 @@ std::vector<NamedFile> inputs_of(const RunConfig& config, const CommandLine& lin
   add(files, "--config", line.config);
   add(files, "--state", config.state.value_or(""));
   add(files, "--batches", config.batches.value_or(""));
-  add(files, "--check", line.expected);
-  add(files, "--tolerances", line.tolerances);
+  add(files, "--check", config.expected.value_or(""));
+  add(files, "--tolerances", config.tolerances.value_or(""));
   return files;
 }
 
 // Those that are moved to their places or truncated.
-std::vector<NamedFile> outputs_of(const RunConfig& config, const CommandLine& line) {
+std::vector<NamedFile> outputs_of(const RunConfig& config) {
   std::vector<NamedFile> files;
   add(files, "--out", config.out.value_or(""));
-  add(files, "--save-plan", line.save_plan);
-  add(files, "log.jsonl", config.log.jsonl.value_or(""));
+  add(files, "--save-plan", config.save_plan.value_or(""));
+  add(files, "log.jsonl", config.log_jsonl.value_or(""));
   if (config.report)
     for (const char* name : {"report.json", "report.txt", "metrics.jsonl"})
       add(files, "--report", (fs::path(*config.report) / name).string());
@@ -66,7 +66,7 @@ void refuse_same(const NamedFile& output, const NamedFile& other, const char* wh
 }  // namespace
 
 void check_outputs(const RunConfig& config, const CommandLine& line) {
-  const std::vector<NamedFile> inputs = inputs_of(config, line), outputs = outputs_of(config, line);
+  const std::vector<NamedFile> inputs = inputs_of(config, line), outputs = outputs_of(config);
   for (size_t i = 0; i < outputs.size(); ++i) {
     for (const NamedFile& input : inputs) refuse_same(outputs[i], input, "an input of this run");
     for (size_t j = 0; j < i; ++j) refuse_same(outputs[i], outputs[j], "another output");

@@ -1,5 +1,6 @@
 #include "launcher/choose_mesh.h"
 
+#include "sharding/spec/hlo_sharding.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -44,6 +45,18 @@ std::string ways_out(const Mesh& mesh, int64_t needed, int64_t ranks,
                   ways_out(mesh, needed, ranks, launch));
 }
 
+// Of a program without a mesh.
+std::string what_it_has(const Module& module) {
+  for (const ReadingNote& note : module.notes()) {
+    if (note.text != kMaximalNote) continue;
+    return fmt::format(
+        "the program's shardings are all maximal (the first is at {}): each puts a tensor on one "
+        "device and none names the axes of a mesh",
+        note.place);
+  }
+  return "the program has no mesh and no shardings";
+}
+
 // The mesh of a spec without a size to infer; nothing when one is to be inferred.
 std::optional<Mesh> complete(const MeshSpec& spec) {
   std::vector<MeshAxis> axes;
@@ -65,11 +78,11 @@ Mesh choose_mesh(const Module& module, const std::optional<MeshSpec>& spec, int6
     return *mesh;
   }
   if (module.mesh.axes().empty() && ranks > 1) {
-    throw UserError(module.source,
-                    fmt::format("the program has no mesh and no shardings, but there are {} ranks, "
-                                "which would all compute the same",
-                                ranks),
-                    "pass a mesh and sharding rules: --mesh data=-1 --config rules.yaml");
+    throw UserError(
+        module.source,
+        fmt::format("{}, but there are {} ranks, which would all compute the same",
+                    what_it_has(module), ranks),
+        "pass a mesh and sharding rules: --mesh data=-1 --config rules.yaml, or run on one rank");
   }
   if (module.mesh.num_devices() != ranks) refuse(module.source, module.mesh, ranks, launch);
   return module.mesh;

@@ -3,9 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "launcher/exit_codes.h"
+#include "launcher/settings.h"
+#include "launcher/unknown_option.h"
 #include "support/error.h"
 #include "support/strings.h"
 
@@ -56,8 +60,7 @@ shardings, collectives with their bytes, memory per rank, predicted time.
   --verbose           the compiler's passes and remarks, full tables
 )";
 
-// An integer of at least 1 and at most `most`.
-CLI::Validator count_of(const char* what, int64_t most) {
+CLI::Validator number_of_ranks(int64_t most) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
         int64_t value = 0;
@@ -65,61 +68,8 @@ CLI::Validator count_of(const char* what, int64_t most) {
         const bool whole = error == std::errc() && end == text.data() + text.size();
         if (whole && value >= 1 && value <= most) return "";
         return fmt::format(
-            "found \"{}\", expected a number of {} of at least 1{}\n  for example: 4", text, what,
-            whole && value > 1 ? fmt::format(" and at most {}", most) : "");
-      },
-      "");
-}
-
-// Of seconds that are more than 0.
-CLI::Validator duration() {
-  return CLI::Validator(
-      [](const std::string& text) -> std::string {
-        constexpr double kMost = 1e6;
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool whole = error == std::errc() && end == text.data() + text.size();
-        if (whole && value > 0 && value <= kMost) return "";
-        return fmt::format(
-            "found \"{}\", expected seconds: more than 0, at most {:.0f}\n  for example: 20", text,
-            kMost);
-      },
-      "");
-}
-
-std::optional<DeviceChoice> device_choice(const std::string& kind) {
-  if (kind == "auto") return DeviceChoice::kAuto;
-  if (kind == "cpu") return DeviceChoice::kCpu;
-  if (kind == "cuda") return DeviceChoice::kCuda;
-  return std::nullopt;
-}
-
-CLI::Validator device_kind() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        if (device_choice(text)) return std::string();
-        return fmt::format("found \"{}\", expected cpu, cuda or auto\n  for example: --device cpu",
-                           text);
-      },
-      "");
-}
-
-CLI::Validator one_of(const char* a, const char* b) {
-  return CLI::Validator(
-      [=](const std::string& word) {
-        if (word == a || word == b) return std::string();
-        return fmt::format("found \"{}\", expected {} or {}", word, a, b);
-      },
-      "");
-}
-
-// The only word that is known so far.
-CLI::Validator only(const char* word) {
-  return CLI::Validator(
-      [=](const std::string& text) {
-        if (text == word) return std::string();
-        return fmt::format("found \"{}\", expected {}\n  nothing else is known here yet", text,
-                           word);
+            "found \"{}\", expected a number of ranks of at least 1{}\n  for example: --ranks 4",
+            text, whole && value > 1 ? fmt::format(" and at most {}", most) : "");
       },
       "");
 }
@@ -138,57 +88,65 @@ void add_shared(CLI::App& app, CommandLine& line, int64_t most_ranks) {
   app.add_option("--set", line.settings)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  for (auto [flag, values] :
-       {std::pair{"--set-dim", &line.dims}, std::pair{"--set-input", &line.inputs}}) {
-    app.add_option(flag, *values)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  }
   app.add_option("--mesh", line.mesh);
-  app.add_option("--ranks", line.ranks)->check(count_of("ranks", most_ranks));
+  app.add_option("--ranks", line.ranks)->check(number_of_ranks(most_ranks));
   app.add_flag("--verbose", line.verbose);
   app.add_flag("--print-config", line.print_config);
 }
 
-void add_run(CLI::App& app, CommandLine& line) {
-  app.add_option("--state", line.state);
-  app.add_option_function<std::string>("--init",
-                                       [&](const std::string&) { line.random_init = true; })
-      ->check(only("random"));
-  app.add_option("--batches", line.batches);
-  app.add_option("--steps", line.steps)->check(count_of("steps", int64_t{1} << 50));
-  app.add_option("--out", line.out);
-  app.add_option("--report", line.report);
-  app.add_option("--check", line.expected);
-  app.add_option("--tolerances", line.tolerances);
-  app.add_option("--save-plan", line.save_plan);
-  app.add_option_function<std::string>(
-         "--device", [&](const std::string& kind) { line.device = *device_choice(kind); })
-      ->check(device_kind());
-  app.add_option_function<std::string>(
-         "--codegen", [&](const std::string& word) { line.codegen = word == "auto"; })
-      ->check(one_of("auto", "off"));
-  app.add_option("--cache-dir", line.cache_dir);
-  app.add_option("--watchdog", line.watchdog)->check(duration());
-  app.add_option("--compile-budget", line.compile_budget)->check(duration());
-  app.add_option_function<std::string>(
-         "--cuda-graphs", [&](const std::string& word) { line.cuda_graphs = word == "on"; })
-      ->check(one_of("on", "off"));
-  app.add_option_function<std::string>("--explain",
-                                       [&](const std::string&) { line.explain_fusion = true; })
-      ->check(only("fusion"));
-  app.add_flag("--version");
+// A value that is none ends parsing with what set_value() says of it.
+void add_setting(CLI::App& app, const Setting& setting, RunConfig& flags) {
+  const std::string flag(setting.flag);
+  const auto set = [&setting, &flags, flag](const std::string& text) {
+    const auto fault = set_value(setting, text, flag + " ", flags);
+    if (fault) throw CLI::ValidationError(flag, fault->fact + "\n  " + fault->remedy);
+  };
+  const bool is_list = std::holds_alternative<ListField>(setting.field);
+  if (!is_list) {
+    app.add_option_function<std::string>(flag, set);
+    return;
+  }
+  app.add_option_function<std::vector<std::string>>(flag,
+                                                    [set](const std::vector<std::string>& texts) {
+                                                      for (const auto& text : texts) set(text);
+                                                    })
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-// "unknown option --stat; did you mean --state?"
-std::string unknown_arguments(const CLI::App& app) {
-  std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
-  for (const std::string& word : app.remaining(true)) {
-    if (word.rfind('-', 0) != 0) continue;
-    const auto near = nearest(word.substr(0, word.find('=')), known);
-    return fmt::format("unknown option {}{}", word, near ? "\n  did you mean " + *near + "?" : "");
+// `others`: commands that options may belong to.
+std::string misplaced_option(const std::string& word, const CLI::App& app,
+                             const std::vector<const CLI::App*>& others) {
+  const std::string name = word.substr(0, word.find('='));
+  for (const CLI::App* other : others) {
+    const std::vector<std::string> known = option_names(*other);
+    if (other == &app || std::find(known.begin(), known.end(), name) == known.end()) continue;
+    const auto command = [](const CLI::App& of) {
+      return of.get_parent() ? "spmd-run " + of.get_name() : std::string("a run");
+    };
+    return fmt::format("{} is no option of {}\n  it is one of {}", name, command(app),
+                       command(*other));
   }
+  return unknown_option(word, app);
+}
+
+// The command that is probably meant where a program is expected.
+std::optional<std::string> nearest_command(const std::string& word) {
+  if (word.find_first_of("./") != std::string::npos) return std::nullopt;
+  return nearest(word, {"check", "cache"});
+}
+
+std::string unknown_command(const std::string& word, const std::string& near) {
+  return fmt::format("unknown command {}\n  did you mean spmd-run {}?", word, near);
+}
+
+// What is left over of a command line.
+std::string unknown_arguments(const CLI::App& app, const std::vector<const CLI::App*>& others,
+                              const std::string& model) {
+  for (const std::string& word : app.remaining(true))
+    if (word.rfind('-', 0) == 0) return misplaced_option(word, app, others);
+  const auto near = nearest_command(model);
+  if (app.get_parent() == nullptr && near) return unknown_command(model, *near);
   return fmt::format("unexpected argument {}", app.remaining(true).front());
 }
 
@@ -208,18 +166,22 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   CLI::App app("", "spmd-run");
   app.allow_extras();
   add_shared(app, line, kMostThreads);
-  add_run(app, line);
+  app.add_flag("--version");
   CLI::App& check = *app.add_subcommand("check");
   check.allow_extras();
   add_shared(check, line, kMostRanks);
   check.add_flag("--json", line.json);
+  for (const Setting& setting : settings()) {
+    if (!setting.flag.empty()) add_setting(app, setting, line.flags);
+    if (setting.of_check) add_setting(check, setting, line.flags);
+  }
   CLI::App& cache = *app.add_subcommand("cache");
   std::string action;
   cache.allow_extras();
   cache.set_help_flag();
   cache.add_flag("-h,--help");
   cache.add_option("ACTION", action);
-  cache.add_option("--cache-dir", line.cache_dir);
+  cache.add_option("--cache-dir", line.flags.cache_dir);
 
   const auto stop = [&](int exit_code, std::string text) {
     parsed.stop = true;
@@ -244,15 +206,24 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     return stop(kOk, checks ? kCheckHelp : kHelp);
   if (app.count("--version") > 0) return stop(kOk, "spmd 0.1.0\n");
   if (!app.remaining(true).empty())
-    return mistake(unknown_arguments(checks ? check : cache.parsed() ? cache : app));
+    return mistake(unknown_arguments(checks           ? check
+                                     : cache.parsed() ? cache
+                                                      : app,
+                                     {&app, &check, &cache}, line.model));
   if (cache.parsed()) {
-    if (action != "ls" && action != "clear")
-      return mistake(fmt::format("cache: found \"{}\", expected ls or clear", action));
+    if (action != "ls" && action != "clear") {
+      const auto near = nearest(action, {"ls", "clear"});
+      return mistake(fmt::format("cache: found \"{}\", expected ls or clear{}", action,
+                                 near ? "\n  did you mean " + *near + "?" : ""));
+    }
     line.command =
         action == "ls" ? CommandLine::Command::kListCache : CommandLine::Command::kClearCache;
     return parsed;
   }
   if (line.model.empty()) return mistake("no program given: expected a MODEL file");
+  if (const auto near = nearest_command(line.model);
+      near && !checks && !std::filesystem::exists(line.model))
+    return mistake(unknown_command(line.model, *near));
   if (checks) line.command = CommandLine::Command::kCheck;
   return parsed;
 }

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "launcher/config.h"
-#include "runtime/device/make_device.h"
 
 namespace spmd {
 
@@ -17,22 +15,9 @@ struct CommandLine {
   std::string model;                  // program or saved Plan
   std::string config;                 // YAML file, or empty
   std::vector<std::string> settings;  // --set KEY=VALUE
-  std::vector<std::string> dims;      // --set-dim NAME=SIZE
-  std::vector<std::string> inputs;    // --set-input NAME=VALUE
-  std::string mesh, state, batches, out, report;
-  int64_t steps = 0;         // 0: not given
-  int ranks = 0;             // 0: not given
-  bool random_init = false;  // --init random
-  DeviceChoice device = DeviceChoice::kAuto;
-  std::string expected;  // --check
-  std::string tolerances;
-  std::string save_plan;
-  bool explain_fusion = false;           // --explain fusion
-  bool codegen = true;                   // --codegen auto
-  std::optional<double> compile_budget;  // --compile-budget, seconds
-  bool cuda_graphs = false;              // --cuda-graphs on
-  std::optional<double> watchdog;        // --watchdog, seconds; absent: the default
-  std::string cache_dir;                 // empty: FileCache::default_root()
+  std::string mesh;                   // --mesh, as written
+  RunConfig flags;                    // what the flags of launcher/settings.h say
+  int ranks = 0;                      // 0: not given
   bool print_config = false;
   bool json = false;
   bool verbose = false;

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "frontends/read_file.h"
+#include "launcher/settings.h"
 #include "sharding/annotations/yaml_map.h"
 #include "support/error.h"
 
@@ -11,59 +12,71 @@ namespace spmd {
 
 namespace {
 
-std::optional<int64_t> positive(const YamlMap& map, std::string_view key) {
-  const auto value = map.integer(key);
-  if (value && *value < 1) {
-    throw UserError(place_of(*map.find(key), map.source()),
-                    fmt::format("{} is {}, expected at least 1", map.path_of(key), *value),
-                    "give it a larger number, or leave it out");
+// The names of the keys of a section; of the document for "", sections included.
+std::vector<std::string> known_keys(std::string_view section) {
+  std::vector<std::string> known;
+  if (section.empty()) known = {"mesh", "sharding", "data"};
+  for (const Setting& setting : settings()) {
+    const auto [of, name] = split_key(setting.key);
+    const std::string_view key = of == section ? name : section.empty() ? of : "";
+    if (!key.empty() && std::find(known.begin(), known.end(), key) == known.end())
+      known.emplace_back(key);
   }
-  return value;
+  return known;
 }
 
-std::optional<std::string> path(const YamlMap& map, std::string_view key) {
-  auto value = map.string(key);
-  if (value && value->empty()) {
-    throw UserError(place_of(*map.find(key), map.source()),
-                    fmt::format("{} is empty, expected a path", map.path_of(key)),
-                    "give it a path, or leave it out");
+// How a key is written before an example of its value.
+std::string example_of(const YamlMap& map, std::string_view key) {
+  return map.source().starts_with("--set ") ? fmt::format("--set {}=", map.path_of(key))
+                                            : fmt::format("{}: ", key);
+}
+
+// YAML has more words for some.
+std::string word_for(const Setting& setting, std::string text) {
+  const auto is_word = [&](const char* word) {
+    return std::find(setting.words.begin(), setting.words.end(), word) != setting.words.end();
+  };
+  if (text == "true" && is_word("on")) return "on";
+  if (text == "false" && is_word("off")) return "off";
+  return text;
+}
+
+void read_setting(const Setting& setting, const YamlMap& map, std::string_view key,
+                  RunConfig& config) {
+  const YAML::Node* node = map.find(key);
+  if (node == nullptr) return;
+  const bool is_list = std::holds_alternative<ListField>(setting.field) && !node->IsScalar();
+  const auto read = [&](const YAML::Node& value) {
+    const std::string text = word_for(setting, yaml_string(value, map.source(), map.path_of(key)));
+    const auto fault = set_value(setting, text, example_of(map, key), config);
+    if (!fault) return;
+    throw UserError(place_of(value, map.source()),
+                    fmt::format("{}: {}", map.path_of(key), fault->fact), fault->remedy);
+  };
+  if (!is_list) return read(*node);
+  for (const YAML::Node& entry : map.sequence(key)) read(entry);
+}
+
+// All keys of a section.
+void read_section(const YamlMap& map, std::string_view section, RunConfig& config) {
+  for (const Setting& setting : settings()) {
+    const auto [of, key] = split_key(setting.key);
+    if (of == section) read_setting(setting, map, key, config);
   }
-  return value;
 }
 
-std::optional<Progress> read_progress(const YamlMap& map) {
-  const auto text = map.string("progress");
-  if (!text) return std::nullopt;
-  if (*text == "auto") return Progress::kAuto;
-  if (*text == "on" || *text == "true") return Progress::kOn;
-  if (*text == "off" || *text == "false") return Progress::kOff;
-  throw UserError(place_of(*map.find("progress"), map.source()),
-                  fmt::format("log.progress is \"{}\", expected auto, on or off", *text),
-                  "auto draws a bar on a terminal, and prints lines elsewhere");
-}
-
-LogConfig read_log(const YAML::Node& node, const std::string& source) {
-  const YamlMap map(node, source, "log", {"every", "jsonl", "progress"});
-  LogConfig log;
-  log.every = positive(map, "every");
-  log.jsonl = path(map, "jsonl");
-  log.progress = read_progress(map);
-  return log;
-}
-
-std::optional<std::string> read_batches(const YamlMap& map) {
-  const YAML::Node* data = map.find("data");
-  if (data == nullptr) return path(map, "batches");
-  if (map.find("batches") != nullptr) {
-    throw UserError(place_of(*data, map.source()), "both data and batches are given",
+// data: {path: FILE} is batches: FILE.
+void read_data(const YamlMap& document, RunConfig& config) {
+  const YAML::Node* data = document.find("data");
+  if (data == nullptr) return;
+  if (document.find("batches") != nullptr) {
+    throw UserError(place_of(*data, document.source()), "both data and batches are given",
                     "keep one of them");
   }
-  return path(YamlMap(*data, map.source(), "data", {"path"}), "path");
-}
-
-template <typename T>
-void override_with(std::optional<T>& value, std::optional<T>& flag) {
-  if (flag) value = std::move(flag);
+  for (const Setting& setting : settings()) {
+    if (setting.key == "batches")
+      read_setting(setting, YamlMap(*data, document.source(), "data", {"path"}), "path", config);
+  }
 }
 
 void emit_spec(YAML::Emitter& out, const DimAxes& spec) {
@@ -127,43 +140,48 @@ void emit_sharding(YAML::Emitter& out, const ShardingRules& rules) {
       << kConstraints[static_cast<size_t>(rules.constraints)] << YAML::EndMap;
 }
 
-template <typename T>
-void emit(YAML::Emitter& out, const char* key, const std::optional<T>& value) {
-  if (value) out << YAML::Key << key << YAML::Value << *value;
+void emit_values(YAML::Emitter& out, const Setting& setting,
+                 const std::vector<std::string>& values) {
+  out << YAML::Key << std::string(split_key(setting.key).second) << YAML::Value;
+  if (std::holds_alternative<ListField>(setting.field)) {
+    out << YAML::Flow << values;
+  } else {
+    out << values[0];
+  }
 }
 
-void emit_log(YAML::Emitter& out, const LogConfig& log) {
-  static constexpr const char* kProgress[] = {"auto", "on", "off"};
-  if (!log.every && !log.jsonl && !log.progress) return;
-  out << YAML::Key << "log" << YAML::Value << YAML::BeginMap;
-  emit(out, "every", log.every);
-  emit(out, "jsonl", log.jsonl);
-  if (log.progress) {
-    out << YAML::Key << "progress" << YAML::Value << kProgress[static_cast<size_t>(*log.progress)];
+// Settings of a section stand together.
+void emit_settings(YAML::Emitter& out, const RunConfig& config) {
+  std::string_view section;
+  for (const Setting& setting : settings()) {
+    const std::vector<std::string> values = values_of(setting, config);
+    if (values.empty()) continue;
+    const std::string_view next = split_key(setting.key).first;
+    if (next != section && !section.empty()) out << YAML::EndMap;
+    if (next != section && !next.empty())
+      out << YAML::Key << std::string(next) << YAML::Value << YAML::BeginMap;
+    section = next;
+    emit_values(out, setting, values);
   }
-  out << YAML::EndMap;
+  if (!section.empty()) out << YAML::EndMap;
 }
 
 }  // namespace
 
 RunConfig parse_run_config(std::string_view yaml, const std::string& source) {
   const YAML::Node document = parse_yaml(yaml, source);
-  const YamlMap map(
-      document, source, "",
-      {"mesh", "sharding", "train", "state", "batches", "data", "out", "report", "log"});
+  const YamlMap map(document, source, "", known_keys(""));
   RunConfig config;
   if (const YAML::Node* node = map.find("mesh")) config.mesh = read_mesh_spec(*node, source);
   if (const YAML::Node* node = map.find("sharding")) {
     config.sharding = read_sharding_rules(*node, source);
   }
-  if (const YAML::Node* node = map.find("train")) {
-    config.steps = positive(YamlMap(*node, source, "train", {"steps"}), "steps");
+  read_section(map, "", config);
+  read_data(map, config);
+  for (const char* section : {"train", "log"}) {
+    if (const YAML::Node* node = map.find(section))
+      read_section(YamlMap(*node, source, section, known_keys(section)), section, config);
   }
-  config.state = path(map, "state");
-  config.batches = read_batches(map);
-  config.out = path(map, "out");
-  config.report = path(map, "report");
-  if (const YAML::Node* node = map.find("log")) config.log = read_log(*node, source);
   return config;
 }
 
@@ -172,16 +190,9 @@ RunConfig read_run_config(const std::string& path) {
 }
 
 RunConfig merge(RunConfig file, RunConfig flags) {
-  override_with(file.mesh, flags.mesh);
-  override_with(file.sharding, flags.sharding);
-  override_with(file.steps, flags.steps);
-  override_with(file.state, flags.state);
-  override_with(file.batches, flags.batches);
-  override_with(file.out, flags.out);
-  override_with(file.report, flags.report);
-  override_with(file.log.every, flags.log.every);
-  override_with(file.log.jsonl, flags.log.jsonl);
-  override_with(file.log.progress, flags.log.progress);
+  for (const Setting& setting : settings()) override_setting(setting, flags, file);
+  if (flags.mesh) file.mesh = std::move(flags.mesh);
+  if (flags.sharding) file.sharding = std::move(flags.sharding);
   return file;
 }
 
@@ -190,18 +201,21 @@ std::string print_config(const RunConfig& config) {
   out << YAML::BeginMap;
   if (config.mesh) emit_mesh(out, *config.mesh);
   if (config.sharding) emit_sharding(out, *config.sharding);
-  if (config.steps) {
-    out << YAML::Key << "train" << YAML::Value << YAML::BeginMap;
-    emit(out, "steps", config.steps);
-    out << YAML::EndMap;
-  }
-  emit(out, "state", config.state);
-  emit(out, "batches", config.batches);
-  emit(out, "out", config.out);
-  emit(out, "report", config.report);
-  emit_log(out, config.log);
+  emit_settings(out, config);
   out << YAML::EndMap;
   return std::string(out.c_str()) + "\n";
+}
+
+std::string describe_config(const RunConfig& config) {
+  std::string text = print_config(config);
+  for (const Setting& setting : settings()) {
+    if (setting.otherwise.empty() || !values_of(setting, config).empty()) continue;
+    const auto [section, name] = split_key(setting.key);
+    const std::string value = fmt::format("{}: {}", name, setting.otherwise);
+    text += section.empty() ? fmt::format("# {}\n", value)
+                            : fmt::format("# {}: {{{}}}\n", section, value);
+  }
+  return text;
 }
 
 }  // namespace spmd

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "launcher/missing_state.h"
 #include "launcher/random_init.h"
 #include "support/error.h"
 #include "support/names.h"
@@ -18,6 +19,15 @@ std::string argument_text(const plan::Plan& plan, int index) {
   const plan::Placement& placement = plan.arguments(index).placement();
   return fmt::format("{} {}", plan::argument_name(plan, index),
                      describe(placement.dtype(), plan::dims_of(placement.global_shape())));
+}
+
+// With their types, so that one sees why nothing takes them.
+std::vector<std::string> with_types(std::vector<std::string> names, TensorSource& source) {
+  for (std::string& name : names) {
+    const TensorView view = source.get(name);
+    name += " " + describe(view.dtype, view.shape);
+  }
+  return names;
 }
 
 std::vector<std::string> unused_tensors(const NameBinding& binding,
@@ -79,14 +89,11 @@ void Inputs::bind_parameters(const std::vector<InitialValue>& parameters) {
 void Inputs::bind_state(const std::string& path) {
   TensorSource& source = *sources_.emplace_back(open_tensor_source(path));
   const std::vector<std::string> tensors = source.names();
-  const bool keeps_state =
-      std::any_of(plan_.arguments().begin(), plan_.arguments().end(),
-                  [](const plan::Argument& argument) { return argument.aliased_result() >= 0; });
-  if (!keeps_state && !has_parameters_) {
-    throw UserError(
-        path, fmt::format("{} keeps no state: no result replaces an argument", plan_.source()),
-        "export the step with its state donated (jax.jit(step, donate_argnums=0)), "
-        "and return the new state");
+  // What no result looks like is held.
+  const auto missing = missing_state(plan_);
+  if (!keeps_state(plan_) && !has_parameters_ && !missing.empty()) {
+    throw UserError(path, fmt::format("{} {}", plan_.source(),
+                                      *describe_missing_state(plan_, missing, /*steps=*/1)));
   }
   const std::vector<int> open = takers_of_state();
   const NameBinding binding = bind(open, source, 0);
@@ -97,7 +104,7 @@ void Inputs::bind_state(const std::string& path) {
     state_names_[open[i]] = tensor;
     initial_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
-  unused_state_ = unused_tensors(binding, tensors);
+  unused_state_ = with_types(unused_tensors(binding, tensors), source);
   note_binding(path, binding, open, tensors);
 }
 
@@ -115,7 +122,7 @@ void Inputs::bind_batches(const std::string& path) {
     bound_[static_cast<size_t>(open[i])] = true;
     batches_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
-  unused_batches_ = unused_tensors(binding, tensors);
+  unused_batches_ = with_types(unused_tensors(binding, tensors), source);
   note_binding(path, binding, open, tensors);
 }
 
@@ -169,12 +176,18 @@ void Inputs::note_binding(const std::string& path, const NameBinding& binding,
 }
 
 void Inputs::draw_missing() {
+  std::vector<std::string> zeros;
   for (int index : unbound()) {
     InitialValue drawn{index, {}, "--init random"};
-    drawn.draw = draw_of(plan_.arguments(index).name());
+    drawn.draw = draw_of(plan_, index);
+    if (lacks_bound(plan_.arguments(index))) zeros.push_back(argument_text(plan_, index));
     initial_.push_back(std::move(drawn));
     bound_[static_cast<size_t>(index)] = true;
   }
+  if (zeros.empty()) return;
+  notes_.push_back(
+      fmt::format("--init random: zeros for {} integer argument{} whose use implies no bound:{}",
+                  zeros.size(), zeros.size() == 1 ? "" : "s", list_lines(zeros)));
 }
 
 // State that is missing is the state file's fault, other arguments are the batch file's.
@@ -195,17 +208,29 @@ void Inputs::report_missing(const std::vector<int>& arguments, const char* flag,
   std::string fact = fmt::format(
       "{} {} argument{} of {}:{}", file ? "lacks a tensor for" : "no file for", missing.size(),
       missing.size() == 1 ? "" : "s", plan_.source(), list_lines(missing));
+  if (file && !unused.empty())
+    fact += "\n  tensors of the file that no argument takes:" + list_lines(unused);
   std::string remedy = file ? fmt::format("give a file that has them to {}", flag)
                             : fmt::format("pass {} FILE", flag);
-  if (file && !unused.empty()) {
-    fact += "\n  tensors of the file that no argument takes:" + list_lines(unused);
-    const std::string& name = plan_.arguments(arguments[0]).name();
-    if (!is_place_only(name)) {
-      remedy =
-          fmt::format("name the tensors as the program does, for example {}", path_of(name, "."));
-    }
-  }
-  throw UserError(file.value_or(flag), fact, remedy + ", or draw them: --init random");
+  const std::string& name = plan_.arguments(arguments[0]).name();
+  if (file && !unused.empty() && !is_place_only(name))
+    remedy =
+        fmt::format("name the tensors as the program does, for example {}", path_of(name, "."));
+  remedy += ", or draw them: --init random";
+  if (plan_.arguments(arguments[0]).aliased_result() < 0) remedy += remedy_for_inputs();
+  throw UserError(file.value_or(flag), fact, remedy);
+}
+
+// What arguments can be that no result replaces.
+std::string Inputs::remedy_for_inputs() const {
+  std::string remedy =
+      "\n  --batches has a slice of each for every step, and --state what is the same in all";
+  std::vector<int> advancing;
+  for (const BatchValue& batch : batches_) advancing.push_back(batch.argument);
+  const auto pairs = missing_state(plan_, advancing);
+  if (const auto text = describe_missing_state(plan_, pairs, /*steps=*/1))
+    remedy += fmt::format("\n  the program {}", *text);
+  return remedy;
 }
 
 int64_t Inputs::batch_size() const {

@@ -51,6 +51,7 @@ class Inputs {
   [[noreturn]] void report_missing(const std::vector<int>& arguments, const char* flag,
                                    const std::optional<std::string>& file,
                                    const std::vector<std::string>& unused) const;
+  std::string remedy_for_inputs() const;
   std::vector<int> unbound() const;
 
   const plan::Plan& plan_;

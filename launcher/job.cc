@@ -14,16 +14,16 @@
 namespace spmd {
 namespace {
 
-CompileOptions compile_options(const CommandLine& line, const DevicePlace& place) {
+CompileOptions compile_options(const RunConfig& config, const DevicePlace& place) {
   CompileOptions options;
   options.streams = place.cuda;
-  options.budget = line.compile_budget;
-  if (!line.codegen) return options;
+  options.budget = config.compile_budget;
+  if (config.codegen == "off") return options;
   options.kernels = place.cuda ? KernelTarget::kCuda : KernelTarget::kHost;
   options.kernel_architecture = place.architecture;
   options.attention_kernels = place.attention;
   options.why_no_attention_kernels = place.why_no_attention;
-  options.kernel_cache = cache_folder(line, kKernelEntries);
+  options.kernel_cache = cache_folder(config, kKernelEntries);
   return options;
 }
 
@@ -42,43 +42,39 @@ void check_ranks_of_plan(const plan::Plan& plan, const std::string& path, int ra
 // What rank 0 does alone, in phases with an exit code each.
 class JobMaker {
  public:
-  JobMaker(comm::Communicator& communicator, const CommandLine& line,
+  JobMaker(comm::Communicator& communicator, const CommandLine& line, const RunConfig& config,
            const LaunchEnvironment& launch, const DevicePlace& place)
-      : communicator_(communicator), line_(line), launch_(launch), place_(place) {}
-
-  RunConfig configure() {
-    phase(kUsageError, [&] {
-      config_ = resolve_config(line_);
-      import_options_ = parse_import_options(line_.dims, line_.inputs);
-    });
-    return config_;
-  }
+      : communicator_(communicator), line_(line), config_(config), launch_(launch), place_(place) {}
 
   void compile(Job& job) {
     std::string bytes;
     Module module;
+    ImportOptions import_options;
+    phase(kUsageError,
+          [&] { import_options = parse_import_options(config_.dims, config_.inputs); });
     phase(kFileError, [&] {
       check_outputs(config_, line_);
       bytes = read_file(line_.model);
-      if (is_plan(bytes)) {
+      job.was_compiled = is_plan(bytes);
+      if (job.was_compiled) {
         job.plan = plan::parse_plan(bytes, line_.model);
       } else {
-        module = import_bytes(bytes, line_.model, import_options_);
+        module = import_bytes(bytes, line_.model, import_options);
       }
     });
     const int ranks = communicator_.size();
     phase(kUsageError, [&] {
-      if (is_plan(bytes)) {
+      if (job.was_compiled) {
         check_plan_options(line_.model, config_);
         return check_ranks_of_plan(job.plan, line_.model, ranks);
       }
       place_program(module, choose_mesh(module, config_.mesh, ranks, launch_), config_);
     });
     phase(kFileError, [&] {
-      if (is_plan(bytes)) return;
+      if (job.was_compiled) return;
       CompileResult result = compile_program(std::move(module), stdout_terminal(), line_.verbose,
-                                             compile_options(line_, place_));
-      if (line_.explain_fusion) fmt::print("{}", explain_fusion(result));
+                                             compile_options(config_, place_));
+      if (config_.explain) fmt::print("{}", explain_fusion(result));
       job.plan = std::move(result.plan);
       job.remarks = std::move(result.remarks);
     });
@@ -92,46 +88,48 @@ class JobMaker {
 
   comm::Communicator& communicator_;
   const CommandLine& line_;
+  const RunConfig& config_;
   const LaunchEnvironment& launch_;
   const DevicePlace& place_;
-  RunConfig config_;
-  ImportOptions import_options_;
 };
 
-void broadcast(comm::Communicator& communicator, Job& job) {
+void broadcast(comm::Communicator& communicator, plan::Plan& plan) {
   if (communicator.size() == 1) return;
   const bool root = communicator.rank() == 0;
-  std::string config, plan;
-  if (root) {
-    config = print_config(job.config);
-    plan = plan::serialize_plan(job.plan);
-  }
-  communicator.broadcast(config, 0, "the configuration");
-  communicator.broadcast(plan, 0, "the plan");
+  std::string bytes;
+  if (root) bytes = plan::serialize_plan(plan);
+  communicator.broadcast(bytes, 0, "the plan");
   together(communicator, kInternalError, [&] {
-    if (root) return;
-    job.config = parse_run_config(config, "the configuration of rank 0");
-    job.plan = plan::parse_plan(plan, "the plan of rank 0");
+    if (!root) plan = plan::parse_plan(bytes, "the plan of rank 0");
   });
 }
 
 }  // namespace
 
-std::optional<Job> make_job(comm::Communicator& communicator, const CommandLine& line,
-                            const LaunchEnvironment& launch, const DevicePlace& place) {
+RunConfig agree_on_config(comm::Communicator& communicator, const CommandLine& line) {
+  RunConfig config;
+  on_root(communicator, kUsageError, [&] { config = resolve_config(line); });
+  if (communicator.size() == 1) return config;
+  const bool root = communicator.rank() == 0;
+  std::string text;
+  if (root) text = print_config(config);
+  communicator.broadcast(text, 0, "the configuration");
+  together(communicator, kInternalError, [&] {
+    if (!root) config = parse_run_config(text, "the configuration of rank 0");
+  });
+  return config;
+}
+
+Job make_job(comm::Communicator& communicator, const CommandLine& line, RunConfig config,
+             const LaunchEnvironment& launch, const DevicePlace& place) {
   Job job;
-  JobMaker preparation(communicator, line, launch, place);
-  job.config = preparation.configure();
-  if (line.print_config) {
-    if (communicator.rank() == 0) fmt::print("{}", print_config(job.config));
-    return std::nullopt;
-  }
-  preparation.compile(job);
-  if (!line.save_plan.empty()) {
+  job.config = std::move(config);
+  JobMaker(communicator, line, job.config, launch, place).compile(job);
+  if (job.config.save_plan) {
     on_root(communicator, kFileError,
-            [&] { write_whole_file(line.save_plan, plan::serialize_plan(job.plan)); });
+            [&] { write_whole_file(*job.config.save_plan, plan::serialize_plan(job.plan)); });
   }
-  broadcast(communicator, job);
+  broadcast(communicator, job.plan);
   return job;
 }
 

@@ -16,13 +16,16 @@ namespace spmd {
 struct Job {
   RunConfig config;
   plan::Plan plan;
+  bool was_compiled = false;    // the program's file is a Plan; known on rank 0
   std::vector<Remark> remarks;  // on rank 0
 };
 
-// `place`: what the Plan is compiled for. Rank 0 reads the configuration, checks that outputs can
-// be written, reads the program, compiles it and broadcasts the result. Throws Failed on all ranks.
-// With --print-config, prints it on rank 0 and returns nothing.
-std::optional<Job> make_job(comm::Communicator& communicator, const CommandLine& line,
-                            const LaunchEnvironment& launch, const DevicePlace& place);
+// The configuration in force, which rank 0 reads and broadcasts. Throws Failed on all ranks.
+RunConfig agree_on_config(comm::Communicator& communicator, const CommandLine& line);
+
+// `place`: what the Plan is compiled for. Rank 0 checks that outputs can be written, reads the
+// program, compiles it and broadcasts the result. Throws Failed on all ranks.
+Job make_job(comm::Communicator& communicator, const CommandLine& line, RunConfig config,
+             const LaunchEnvironment& launch, const DevicePlace& place);
 
 }  // namespace spmd

@@ -9,6 +9,7 @@
 #include "launcher/agreement.h"
 #include "launcher/cache_command.h"
 #include "launcher/check_command.h"
+#include "launcher/interruption.h"
 #include "launcher/output_file.h"
 #include "launcher/run_command.h"
 #include "launcher/same_command_line.h"
@@ -104,6 +105,8 @@ int run_processes(const ParsedCommandLine& parsed, const LaunchEnvironment& laun
     in_order = false;
   }
   if (in_order) {
+    // mpirun ends those that are slower to end.
+    comm::answer_termination_silently();
     if (communicator->rank() != 0) end.message.clear();
     return report(end);
   }
@@ -158,6 +161,7 @@ int launch(int argc, const char* const* argv) {
     }
   }
   if (!environment.alone()) return run_processes(parsed, environment);
+  answer_interruption();
   return report(run_threads(parsed.line, environment));
 }
 

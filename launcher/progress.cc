@@ -20,9 +20,8 @@ std::string blocks(double share, int columns) {
   return text + std::string(static_cast<size_t>(std::max(columns - used, 0)), ' ');
 }
 
-std::string rate_text(int64_t done, double seconds) {
-  if (done == 0 || seconds <= 0) return "? steps/s";
-  const double rate = static_cast<double>(done) / seconds;
+std::string rate_text(double rate) {
+  if (rate <= 0) return "? steps/s";
   return rate >= 1 ? fmt::format("{:.4g} steps/s", rate) : fmt::format("{:.3g} s/step", 1 / rate);
 }
 
@@ -35,16 +34,30 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
 }
 
+void Pace::update(int64_t done, double seconds) {
+  if (first_ == 0) {
+    first_ = done;
+    first_seconds_ = seconds;
+  }
+  done_ = done;
+  seconds_ = seconds;
+}
+
+double Pace::rate() const {
+  const bool more = done_ > first_;
+  const int64_t steps = more ? done_ - first_ : done_;
+  const double seconds = more ? seconds_ - first_seconds_ : seconds_;
+  return steps > 0 && seconds > 0 ? static_cast<double>(steps) / seconds : 0;
+}
+
 std::string progress_bar(std::string_view label, int64_t done, int64_t total, double seconds,
-                         std::string_view note, int width) {
+                         double rate, std::string_view note, int width) {
   const double share =
       total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0;
-  const std::string left =
-      done > 0 ? clock_text(seconds / static_cast<double>(done) * static_cast<double>(total - done))
-               : "?";
+  const std::string left = rate > 0 ? clock_text(static_cast<double>(total - done) / rate) : "?";
   const std::string head = fmt::format("{}: {:3.0f}%|", label, share * 100);
   std::string tail = fmt::format("| {}/{} [{}<{}", done, total, clock_text(seconds), left);
-  tail += fmt::format(", {}{}{}]", rate_text(done, seconds), note.empty() ? "" : ", ", note);
+  tail += fmt::format(", {}{}{}]", rate_text(rate), note.empty() ? "" : ", ", note);
   const int room = width - static_cast<int>(head.size() + tail.size());
   return head + blocks(share, std::clamp(room, 0, 40)) + tail;
 }
@@ -58,9 +71,13 @@ double ProgressBar::seconds() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-void ProgressBar::update(int64_t done, int64_t total, std::string_view note) {
+void ProgressBar::advance(int64_t done, int64_t total) {
   done_ = done;
   total_ = total;
+  pace_.update(done, seconds());
+}
+
+void ProgressBar::show(std::string_view note) {
   note_ = std::string(note);
   if (!terminal_.interactive || Clock::now() - drawn_ < std::chrono::milliseconds(50)) return;
   draw();
@@ -71,7 +88,7 @@ void ProgressBar::draw() {
   visible_ = true;
   // The last column stays free: terminals wrap there.
   const std::string line =
-      progress_bar(label_, done_, total_, seconds(), note_, terminal_.width - 1);
+      progress_bar(label_, done_, total_, seconds(), rate(), note_, terminal_.width - 1);
   fmt::print("\r{}\x1b[K", line);
   std::fflush(stdout);
 }

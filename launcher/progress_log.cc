@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "launcher/interruption.h"
 #include "launcher/metrics.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
@@ -14,11 +15,10 @@ namespace {
 // So many lines at most where nothing says how many.
 constexpr int64_t kLines = 20;
 
-Terminal terminal_for(const LogConfig& log) {
-  const Progress progress = log.progress.value_or(Progress::kAuto);
-  if (progress == Progress::kOff) return {};
+Terminal terminal_for(const RunConfig& config) {
+  if (config.log_progress == "off") return {};
   Terminal terminal = stdout_terminal();
-  if (progress == Progress::kOn) terminal.interactive = true;
+  if (config.log_progress == "on") terminal.interactive = true;
   return terminal;
 }
 
@@ -29,12 +29,12 @@ ProgressLog::ProgressLog(const RunConfig& config, std::vector<std::string> metri
     : metrics_(std::move(metrics)),
       steps_(steps),
       batch_size_(batch_size),
-      every_(config.log.every.value_or((steps + kLines - 1) / kLines)),
-      quiet_(config.log.progress == Progress::kOff),
-      terminal_(terminal_for(config.log)),
+      every_(config.log_every.value_or((steps + kLines - 1) / kLines)),
+      quiet_(config.log_progress == "off"),
+      terminal_(terminal_for(config)),
       bar_("train", terminal_) {
   if (config.report) open(*config.report + "/metrics.jsonl");
-  if (config.log.jsonl) open(*config.log.jsonl);
+  if (config.log_jsonl) open(*config.log_jsonl);
 }
 
 void ProgressLog::open(const std::string& path) {
@@ -63,8 +63,7 @@ void ProgressLog::warn_of_nonsense(const StepReport& report) {
 }
 
 std::string ProgressLog::rates() const {
-  const double seconds = bar_.seconds();
-  const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
+  const double rate = bar_.rate();
   std::string text = fmt::format("{:.4g} steps/s", rate);
   if (batch_size_ > 0) {
     text += fmt::format("  {:.4g} samples/s", rate * static_cast<double>(batch_size_));
@@ -75,6 +74,8 @@ std::string ProgressLog::rates() const {
 
 void ProgressLog::step(const StepReport& report) {
   done_ = report.step + 1;
+  bar_.advance(done_, steps_);
+  note_steps(done_, steps_);
   for (Jsonl& jsonl : files_) {
     jsonl.file << metrics_line(report.step, metrics_, report.metrics) << "\n" << std::flush;
     if (!jsonl.file) {
@@ -90,10 +91,10 @@ void ProgressLog::step(const StepReport& report) {
   }
   if (terminal_.interactive) {
     if (batch_size_ > 0) {
-      const double rate = static_cast<double>(done_ * batch_size_) / bar_.seconds();
-      values = fmt::format("{:.4g} samples/s, {}", rate, values);
+      const double samples = bar_.rate() * static_cast<double>(batch_size_);
+      values = fmt::format("{:.4g} samples/s, {}", samples, values);
     }
-    bar_.update(done_, steps_, values);
+    bar_.show(values);
   } else if (done_ % every_ == 0 || done_ == 1 || done_ == steps_) {
     fmt::print("step {}/{}  {}  {}\n", done_, steps_, values, rates());
     std::fflush(stdout);

@@ -3,12 +3,17 @@
 
 #include <string>
 
-#include "runtime/normal_draw.h"
+#include "runtime/plan/plan.h"
+#include "runtime/random_draw.h"
 
 namespace spmd {
 
-// Normal with deviation 0.02, but zeros for moments and counters, which are known by the words of
-// their names. Depends on the name only.
-NormalDraw draw_of(const std::string& name);
+// Floats: normal with deviation 0.02. Integers: uniform below their index bound (plan.proto), zeros
+// where there is none. Zeros also for moments and counters, which are known by the words of their
+// names. Depends on the argument's name, or its number where it has none, and its bound only.
+RandomDraw draw_of(const plan::Plan& plan, int argument);
+
+// Whether it gives an integer zeros for want of a bound.
+bool lacks_bound(const plan::Argument& argument);
 
 }  // namespace spmd

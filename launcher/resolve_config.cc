@@ -25,16 +25,8 @@ RunConfig parse_setting(const std::string& setting) {
 }
 
 RunConfig flags_of(const CommandLine& line) {
-  RunConfig flags;
+  RunConfig flags = line.flags;
   if (!line.mesh.empty()) flags.mesh = parse_mesh_spec(line.mesh);
-  if (line.steps > 0) flags.steps = line.steps;
-  const auto set = [](std::optional<std::string>& value, const std::string& flag) {
-    if (!flag.empty()) value = flag;
-  };
-  set(flags.state, line.state);
-  set(flags.batches, line.batches);
-  set(flags.out, line.out);
-  set(flags.report, line.report);
   return flags;
 }
 

@@ -11,9 +11,11 @@
 #include "launcher/agreement.h"
 #include "launcher/cache_command.h"
 #include "launcher/expected_values.h"
+#include "launcher/ignored_settings.h"
 #include "launcher/inputs.h"
 #include "launcher/job.h"
 #include "launcher/metrics.h"
+#include "launcher/missing_state.h"
 #include "launcher/model_parameters.h"
 #include "launcher/output_file.h"
 #include "launcher/progress_log.h"
@@ -78,7 +80,7 @@ class Session {
       if (takes_recorded()) recorded_ = RecordedValues::read(line_.model, job_.plan);
       if (!is_root() && has_parameters) parameters_ = ModelParameters::read(line_.model);
       inputs_.emplace(
-          job_.plan, job_.config, line_.random_init, recorded_ ? &*recorded_ : nullptr,
+          job_.plan, job_.config, job_.config.init.has_value(), recorded_ ? &*recorded_ : nullptr,
           parameters_ ? parameters_->values_for(job_.plan) : std::vector<InitialValue>());
       TrainingRun run{.initial = inputs_->initial(), .batches = inputs_->batches()};
       run.steps = job_.config.steps.value_or(-1);
@@ -89,17 +91,18 @@ class Session {
       start_.state_ms = lap();
     });
     on_root(communicator_, kFileError, [&] {
-      if (!line_.expected.empty()) {
-        expected_.emplace(line_.expected, line_.tolerances, job_.plan, metrics_, loop_->steps());
+      if (job_.config.expected) {
+        expected_.emplace(*job_.config.expected, job_.config.tolerances.value_or(""), job_.plan,
+                          metrics_, loop_->steps());
       }
       log_.emplace(job_.config, metrics_, loop_->steps(), inputs_->batch_size());
     });
     on_root(communicator_, kUsageError, [&] {
-      if (line_.tolerances.empty() || !line_.expected.empty()) return;
+      if (!job_.config.tolerances || job_.config.expected) return;
       if (!compares_recorded()) {
         throw UserError("--tolerances", "there is nothing to compare", "pass --check FILE too");
       }
-      tolerances_ = read_tolerances(line_.tolerances);
+      tolerances_ = read_tolerances(*job_.config.tolerances);
     });
     executor_->settle();
     start_.load_ms = executor_->preparation().load_ms;
@@ -111,8 +114,8 @@ class Session {
 
   DeviceOptions device_options() const {
     DeviceOptions options;
-    options.tuning_cache = cache_folder(line_, kTuningEntries);
-    options.graphs = line_.cuda_graphs;
+    options.tuning_cache = cache_folder(job_.config, kTuningEntries);
+    options.graphs = job_.config.cuda_graphs == "on";
     options.watchdog = watchdog();
     options.give_up = [](const std::string& message) {
       fmt::print(stderr, "spmd-run: {}\n", printable(message));
@@ -127,10 +130,10 @@ class Session {
   std::chrono::milliseconds watchdog() const {
     constexpr double kSeconds = 20;
     const bool alone = communicator_.size() == 1;
-    if (!line_.watchdog && (alone || (line_.ranks > 1 && !place_.cuda)))
+    if (!job_.config.watchdog && (alone || (line_.ranks > 1 && !place_.cuda)))
       return communicator_.timeout();
     return std::chrono::milliseconds(
-        std::max<int64_t>(std::llround(1e3 * line_.watchdog.value_or(kSeconds)), 1));
+        std::max<int64_t>(std::llround(1e3 * job_.config.watchdog.value_or(kSeconds)), 1));
   }
 
   // Milliseconds since the last call.
@@ -151,18 +154,21 @@ class Session {
 
   // What the program's file records is used where the user says nothing else.
   bool takes_recorded() const {
-    return !job_.config.state && !job_.config.batches && !line_.random_init;
+    return !job_.config.state && !job_.config.batches && !job_.config.init.has_value();
   }
   // The recorded results are those of one step.
   bool compares_recorded() const {
-    return line_.expected.empty() && recorded_ && recorded_->has_results() && loop_->steps() == 1;
+    return !job_.config.expected && recorded_ && recorded_->has_results() && loop_->steps() == 1;
   }
   // What the run is compared with.
   const std::string& reference() const {
-    return line_.expected.empty() ? line_.model : line_.expected;
+    return job_.config.expected ? *job_.config.expected : line_.model;
   }
 
   void announce() const {
+    for (const std::string& warning : ignored_settings(job_.config, job_.was_compiled, place_.cuda))
+      fmt::print(stderr, "spmd-run: warning: {}\n", warning);
+    warn_of_missing_state();
     const plan::Statistics& statistics = job_.plan.statistics();
     fmt::print("{} on {}, {} rank{}: compiled in {:.0f} ms, {} bytes sent a step and rank\n",
                printable(job_.plan.source()),
@@ -173,6 +179,10 @@ class Session {
       fmt::print("{}\nmemory of a rank\n{}", to_string(start_), to_string(executor_->memory_use()));
     for (const std::string& note : executor_->device().notes())
       fmt::print("note: {}\n", printable(note));
+    for (const Remark& remark : job_.remarks) {
+      if (remark.pass == kImport)
+        fmt::print("note: {}: {}\n", printable(remark.place), remark.text);
+    }
     for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", printable(note));
     note_unnamed_metrics();
     if (recorded_ && recorded_->has_results() && loop_->steps() > 1) {
@@ -181,6 +191,18 @@ class Session {
           printable(job_.plan.source()), loop_->steps());
     }
     std::fflush(stdout);
+  }
+
+  void warn_of_missing_state() const {
+    if (recorded_ || !loop_->checks().empty()) return;
+    std::vector<int> advancing;
+    for (const BatchValue& batch : inputs_->batches()) advancing.push_back(batch.argument);
+    // A model with values of its own may be there to be applied only.
+    const auto text = describe_missing_state(job_.plan, missing_state(job_.plan, advancing),
+                                             parameters_ ? 1 : loop_->steps());
+    if (text)
+      fmt::print(stderr, "spmd-run: warning: {}: {}\n", printable(job_.plan.source()),
+                 printable(*text));
   }
 
   void note_unnamed_metrics() const {
@@ -241,7 +263,7 @@ class Session {
   void compare() {
     if (compares_recorded()) {
       compare_recorded();
-    } else if (!line_.expected.empty()) {
+    } else if (job_.config.expected) {
       compare_expected();
     }
   }
@@ -330,14 +352,26 @@ class Session {
   std::optional<Comparison> comparison_;
 };
 
+DeviceChoice device_choice(const RunConfig& config) {
+  const std::string kind = config.device.value_or("auto");
+  return kind == "cpu"    ? DeviceChoice::kCpu
+         : kind == "cuda" ? DeviceChoice::kCuda
+                          : DeviceChoice::kAuto;
+}
+
 }  // namespace
 
 void run_rank(comm::Communicator& communicator, const CommandLine& line,
               const LaunchEnvironment& launch) {
-  const DevicePlace place = find_device(line.device, communicator);
+  RunConfig config = agree_on_config(communicator, line);
+  if (line.print_config) {
+    if (communicator.rank() == 0) fmt::print("{}", describe_config(config));
+    return;
+  }
+  const DevicePlace place = find_device(device_choice(config), communicator);
   together(communicator, kUsageError, [&] { require_device(place); });
-  const std::optional<Job> job = make_job(communicator, line, launch, place);
-  if (job) Session(communicator, line, *job, place).run();
+  const Job job = make_job(communicator, line, std::move(config), launch, place);
+  Session(communicator, line, job, place).run();
 }
 
 }  // namespace spmd

@@ -6,18 +6,21 @@
 #include "codegen/emit_plan.h"
 #include "codegen/kernels/compile_kernels.h"
 #include "passes/analysis/flops.h"
+#include "passes/analysis/index_bounds.h"
+#include "passes/carry_casts.h"
 #include "passes/pipeline.h"
 #include "passes/split_reductions.h"
 
 namespace spmd {
 namespace {
 
-EmitInfo emit_info(const Module& module) {
+// `bounds`: index_bounds() of the arguments.
+EmitInfo emit_info(const Module& module, const std::vector<int64_t>& bounds) {
   const Function& fn = module.main();
   EmitInfo info;
   const auto describe = [](const std::string& name, const TensorType& type,
                            const ShardingRef& sharding, const std::optional<Dims>& global) {
-    GlobalTensor tensor{name, global.value_or(type.shape), {}};
+    GlobalTensor tensor{name, global.value_or(type.shape), {}, 0};
     tensor.axes.resize(type.shape.size());
     for (size_t d = 0; sharding && d < tensor.axes.size(); ++d) {
       tensor.axes[d] = sharding->dims[d].axes;
@@ -28,6 +31,7 @@ EmitInfo emit_info(const Module& module) {
     const Value& value = fn.value(fn.arguments()[i]);
     info.arguments.push_back(describe(fn.argument_info[i].name, value.type, value.sharding,
                                       fn.argument_info[i].global_shape));
+    if (i < bounds.size()) info.arguments.back().index_bound = bounds[i];
   }
   for (size_t i = 0; i < fn.results().size(); ++i) {
     info.results.push_back(describe(fn.result_info[i].name, fn.type(fn.results()[i]),
@@ -67,12 +71,41 @@ void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& 
   statistics.set_bytes_sent_per_step(total_bytes_sent(uses));
 }
 
-// A GPU's kernels wait for memory, so that arithmetic done again is
-// free; a CPU's do not.
+// A GPU's kernels wait for memory, so that arithmetic done again is free; a CPU's do not.
 codegen::FuseRowsOptions fusion_for(KernelTarget target) {
   if (target != KernelTarget::kCuda) return {};
   return {
       .parallelism = kGpuParallelism, .joins_elementwise = true, .least_recompute_gain = 1 << 16};
+}
+
+// Memory of one rank but for workspaces.
+int64_t planned_bytes(const plan::Plan& plan) {
+  int64_t bytes = plan.arena_bytes();
+  for (const plan::Buffer& buffer : plan.buffers())
+    if (buffer.kind() != plan::Buffer::ARENA && buffer.kind() != plan::Buffer::LOCAL)
+      bytes += buffer.bytes();
+  return bytes;
+}
+
+// Takes the Plan that carries narrow parameters from step to step where it needs no more memory
+// than the one that makes them anew, but for the last 0.1 %.
+void emit_with_carried_casts(const Module& module, EmitInfo info, CompileResult& result) {
+  Module carrying = module.clone();
+  const std::vector<CarriedValue> carried = carry_casts(carrying);
+  if (carried.empty()) return;
+  std::vector<codegen::FusionNote> notes;
+  std::vector<int64_t> bounds;
+  for (const GlobalTensor& argument : info.arguments) bounds.push_back(argument.index_bound);
+  const EmitInfo all = emit_info(carrying, bounds);
+  info.arguments = all.arguments;
+  info.results = all.results;
+  info.carried = carried;
+  info.fusions = &notes;
+  plan::Plan plan = emit_plan(carrying, info);
+  const int64_t before = planned_bytes(result.plan);
+  if (planned_bytes(plan) > before + before / 1000) return;
+  result.plan = std::move(plan);
+  result.fusions = std::move(notes);
 }
 
 // Fewer than a vector of elements are not worth compiling.
@@ -102,12 +135,14 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   PassContext context;
   context.options = options;
   for (const ReadingNote& note : module.notes())
-    context.remarks.push_back({"import", note.place, note.text});
+    context.remarks.push_back({kImport, note.place, note.text});
   const std::vector<Pass> passes = compile_pipeline(options);
   // The program's work with padding, before it is cut into ranks.
   double global_flops = 0, global_operations = 0;
   const auto inspect = std::move(pipeline.after_pass);
+  std::vector<int64_t> bounds;
   pipeline.after_pass = [&](const Pass& pass, const Module& after) {
+    if (emit && pass.name == "inline_calls") bounds = index_bounds(after);
     if (pass.name == "pad_uneven") {
       global_flops = contraction_flops(after);
       global_operations = flops(after);
@@ -117,13 +152,14 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
   result.passes = run_passes(module, passes, context, pipeline);
   result.collectives = collectives_of(module);
   if (emit) {
-    EmitInfo info = emit_info(module);
+    EmitInfo info = emit_info(module, bounds);
     if (!options.combine_collectives) info.combine_bytes = 0;
     if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
     info.streams = options.streams;
-    info.shape_products = options.kernels == KernelTarget::kCuda;
+    info.shape_products = info.group_steps = options.kernels == KernelTarget::kCuda;
     info.fusions = &result.fusions;
     result.plan = emit_plan(module, info);
+    if (options.kernels == KernelTarget::kCuda) emit_with_carried_casts(module, info, result);
     compile_kernels(options, start, result);
   }
   plan::Statistics& statistics = *result.plan.mutable_statistics();

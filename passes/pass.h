@@ -21,6 +21,9 @@ struct Remark {
   std::string text;
 };
 
+// Remark::pass of what the program's reader remarks.
+inline constexpr const char* kImport = "import";
+
 // What steps get compiled kernels for; the rest are the device's own loops.
 enum class KernelTarget : uint8_t { kNone, kHost, kCuda };
 

@@ -1,6 +1,7 @@
 #include "passes/pipeline.h"
 
 #include "passes/chain_reshards.h"
+#include "passes/check_custom_calls.h"
 #include "passes/check_uniformity.h"
 #include "passes/cse.h"
 #include "passes/dce.h"
@@ -39,6 +40,7 @@ std::vector<Pass> compile_pipeline(const CompileOptions& options) {
   passes.push_back(simplify_pass());
   passes.push_back(cse_pass());
   passes.push_back(dce_pass());
+  passes.push_back(check_custom_calls_pass());
 
   // Raise: composites in the place of what they consist of.
   passes.push_back(recompute_residuals_pass());

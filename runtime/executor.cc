@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "runtime/device/cpu/cpu_device.h"
 #include "runtime/placement.h"
@@ -31,6 +32,12 @@ std::string name_or_number(const std::string& name, const char* what, int number
 struct Executor::Program {
   ProgramContext context;
   KernelPtr body;
+  // What makes each of the Plan's carried values, and whether it has to before the next step.
+  struct Derivation {
+    KernelPtr kernel;
+    bool is_due = true;
+  };
+  std::vector<Derivation> derivations;
 };
 
 Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
@@ -52,11 +59,14 @@ Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
   allocate_buffers();
   find_aliases();
   program_ = std::unique_ptr<Program>(
-      new Program{ProgramContext{plan_, mesh_, communicator_, *device_, {}, {}}, nullptr});
+      new Program{ProgramContext{plan_, mesh_, communicator_, *device_, {}, {}}, nullptr, {}});
   const int program =
       plan.program_of_rank_size() == 0 ? 0 : plan.program_of_rank(communicator.rank());
   const Clock::time_point loaded = Clock::now();
   program_->body = make_sequence(plan.programs(program).body(), program_->context);
+  for (const plan::Carried& carried : plan.carried())
+    program_->derivations.push_back(
+        {device_->make_kernel(carried.derive(), program_->context.load)});
   preparation_.load_ms += milliseconds_since(loaded);
   if (program_->context.load.uses_local_buffers) allocate_locals();
 }
@@ -144,6 +154,9 @@ void Executor::find_aliases() {
       alias.staging = allocate(plan_.buffers(alias.argument_buffer).bytes());
     aliases_.push_back(alias);
   }
+  for (const plan::Carried& carried : plan_.carried())
+    if (carried.next() != carried.buffer())
+      aliases_.push_back({carried.buffer(), carried.next(), /*exchange=*/true});
 }
 
 void Executor::exchange_aliases() {
@@ -168,6 +181,18 @@ void Executor::exchange_aliases() {
   }
 }
 
+void Executor::note_new_value(int argument) {
+  for (int c = 0; c < plan_.carried_size(); ++c)
+    if (plan_.carried(c).argument() == argument)
+      program_->derivations[static_cast<size_t>(c)].is_due = true;
+}
+
+void Executor::derive_carried() {
+  for (Program::Derivation& derivation : program_->derivations)
+    if (std::exchange(derivation.is_due, false))
+      derivation.kernel->run({buffers_.data(), workspace_});
+}
+
 void Executor::set_argument(int index, const TensorView& global, const std::string& source) {
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
@@ -178,16 +203,19 @@ void Executor::set_argument(int index, const TensorView& global, const std::stri
         fmt::format("holds {} for {}, which is {}", describe(global.dtype, global.shape),
                     name_or_number(argument.name(), "argument", index),
                     describe(placement.dtype(), shape)),
-        "give a tensor of that type and shape");
+        global.dtype != placement.dtype()
+            ? remedy_for_type(placement.dtype())
+            : "give a tensor of that shape, which is global: of all ranks together");
   write_argument(index, [&](const LocalBlock& block, std::byte* local) {
     cut_block(placement, block, global.data, local);
   });
 }
 
-void Executor::draw_argument(int index, const NormalDraw& draw) {
+void Executor::draw_argument(int index, const RandomDraw& draw) {
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
   const LocalBlock block = block_of(placement, mesh_, communicator_.rank());
+  note_new_value(index);
   if (device_->draw(draw, placement, block, buffers_[static_cast<size_t>(argument.buffer())]))
     return;
   write_argument(index, [&](const LocalBlock& part, std::byte* local) {
@@ -199,6 +227,7 @@ void Executor::write_argument(int index, const BlockWriter& write) {
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
   const auto bytes = static_cast<size_t>(local_bytes(placement));
+  note_new_value(index);
   std::byte* data = buffers_[static_cast<size_t>(argument.buffer())];
   std::byte* local = data;
   if (!device_->shares_host_memory()) {
@@ -214,6 +243,7 @@ void Executor::set_argument_local(int index, std::span<const std::byte> local) {
   const plan::Argument& argument = plan_.arguments(index);
   SPMD_CHECK(static_cast<int64_t>(local.size()) == local_bytes(argument.placement()),
              "{} bytes for argument {}", local.size(), index);
+  note_new_value(index);
   device_->copy_in(buffers_[static_cast<size_t>(argument.buffer())], local.data(),
                    static_cast<int64_t>(local.size()));
 }
@@ -250,6 +280,7 @@ StepTiming Executor::step() {
   const double comm_before = total(&CollectiveRecord::milliseconds);
   const double exposed_before = total(&CollectiveRecord::exposed_ms);
   const Clock::time_point begin = Clock::now();
+  derive_carried();
   device_->run_step(buffers_, [&] {
     program_->body->run({buffers_.data(), workspace_, messages_});
   });

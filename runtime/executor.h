@@ -13,9 +13,9 @@
 #include "runtime/collective_step.h"
 #include "runtime/device/device.h"
 #include "runtime/memory_use.h"
-#include "runtime/normal_draw.h"
 #include "runtime/placement.h"
 #include "runtime/plan/plan.h"
+#include "runtime/random_draw.h"
 #include "runtime/tensor.h"
 #include "sharding/spec/mesh.h"
 #include "support/error.h"
@@ -62,7 +62,7 @@ class Executor {
   // The same from local bytes, of the placement's local shape.
   void set_argument_local(int argument, std::span<const std::byte> local);
   // The same from a draw, on the device if it can.
-  void draw_argument(int argument, const NormalDraw& draw);
+  void draw_argument(int argument, const RandomDraw& draw);
 
   // What ranks have to agree on before the first step; step() does it when nobody has. All ranks
   // call this together. Throws OutOfMemory.
@@ -110,6 +110,9 @@ class Executor {
   void allocate_locals();
   void allocate_workspace();
   void find_aliases();
+  // Carried values that are made of the argument have to be made again.
+  void note_new_value(int argument);
+  void derive_carried();
   void exchange_aliases();
   std::span<const std::byte> local(int32_t buffer, const plan::Placement& placement);
   std::optional<Tensor> gather(const plan::Placement& placement, const std::byte* local,

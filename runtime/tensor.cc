@@ -1,7 +1,10 @@
 #include "runtime/tensor.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 
+#include "support/error.h"
 #include "support/float_formats.h"
 
 namespace spmd {
@@ -25,6 +28,23 @@ std::string describe(plan::DType dtype, const std::vector<int64_t>& shape) {
   text += '[';
   for (size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ",") + std::to_string(shape[d]);
   return text + ']';
+}
+
+std::string remedy_for_type(plan::DType wanted) {
+  const std::string_view name = plan::dtype_name(wanted);
+  // As NumPy and ml_dtypes spell types: "float32", "uint8", "bfloat16".
+  std::string spelled(name);
+  if (name == "bf16") spelled = "bfloat16";
+  if (name[0] == 'f') {
+    const size_t digits = std::min(name.find_first_not_of("0123456789", 1), name.size());
+    spelled = fmt::format("float{}", name.substr(1, digits - 1));
+    if (digits < name.size()) spelled += '_';
+    for (char c : name.substr(digits)) spelled += static_cast<char>(std::tolower(c));
+  }
+  if (name[0] == 'i') spelled = "int" + spelled.substr(1);
+  if (name.starts_with("ui")) spelled = "uint" + spelled.substr(2);
+  if (name[0] == 'c') spelled = wanted == plan::C64 ? "complex64" : "complex128";
+  return fmt::format("convert it to {}, in Python: tensor.astype(\"{}\")", name, spelled);
 }
 
 double element_as_double(plan::DType dtype, const std::byte* element) {

@@ -39,6 +39,10 @@ bool holds_shape(const std::vector<int64_t>& found, const std::vector<int64_t>& 
 // "f32[8,4]"
 std::string describe(plan::DType dtype, const std::vector<int64_t>& shape);
 
+// What to do about a tensor of another element type: "convert it, in Python:
+// tensor.astype("float32")".
+std::string remedy_for_type(plan::DType wanted);
+
 // One element as a number: integers and floats as they are, booleans 0 or 1, complex numbers their
 // real part.
 double element_as_double(plan::DType dtype, const std::byte* element);

@@ -9,6 +9,21 @@
 
 namespace spmd {
 
+namespace {
+
+std::string remedy_for_batch(const TensorView& values, plan::DType dtype,
+                             const std::vector<int64_t>& wanted) {
+  if (values.dtype != dtype) return remedy_for_type(dtype);
+  if (values.shape == wanted)
+    return "expected one more leading dimension, which counts the steps: for one step write "
+           "tensor[None]";
+  return "expected one more leading dimension: the batches, one per step; cut the data into "
+         "batches "
+         "of that\n  shape, which the program was exported for, or export it for another";
+}
+
+}  // namespace
+
 TrainingLoop::TrainingLoop(Executor& executor) : executor_(executor) {
   const plan::Plan& plan = executor.plan();
   std::set<int> aliased;
@@ -85,7 +100,7 @@ void TrainingLoop::check_batch(const BatchValue& batch) const {
                     fmt::format("is {}; a batch of {} is {}", describe(batch.values.dtype, shape),
                                 plan::argument_name(executor_.plan(), batch.argument),
                                 describe(argument.placement().dtype(), wanted)),
-                    "expected one more leading dimension: the batches, one per step");
+                    remedy_for_batch(batch.values, argument.placement().dtype(), wanted));
   if (shape[0] == 0)
     throw UserError(batch.source, "holds no batches: its leading dimension is 0",
                     "give at least one batch: the leading dimension counts the steps");
@@ -93,7 +108,7 @@ void TrainingLoop::check_batch(const BatchValue& batch) const {
     throw UserError(
         batch.source,
         fmt::format("holds {} batches, but {} steps are asked for", shape[0], run_.steps),
-        "give more batches or ask for fewer steps");
+        fmt::format("give more batches, or ask for fewer steps: --steps {}", shape[0]));
 }
 
 void TrainingLoop::set_batches(int64_t step) {

@@ -16,7 +16,7 @@ struct InitialValue {
   int argument = 0;
   TensorView value;                               // global
   std::string source;                             // "state.safetensors: tensor w", for messages
-  std::optional<NormalDraw> draw = std::nullopt;  // instead of `value`
+  std::optional<RandomDraw> draw = std::nullopt;  // instead of `value`
 };
 
 // A value that advances: step i uses slice i of the leading dimension.

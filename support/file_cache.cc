@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "spmdk001";
+constexpr std::string_view kMagic = "spmdk002";
+// What an entry is of is in its first bytes.
+constexpr size_t kMostOfWhat = 400;
+constexpr size_t kHeader = kMagic.size() + 32;
 
 std::string hash_of(std::string_view data) {
   const XXH128_hash_t hash = XXH3_128bits(data.data(), data.size());
@@ -81,6 +85,19 @@ bool write_all(int file, std::string_view data) {
   return true;
 }
 
+// What the entry in a file says that it is of.
+std::string read_what(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return {};
+  std::string head(kHeader + kMostOfWhat + 1, '\0');
+  const ssize_t bytes = read(file, head.data(), head.size());
+  close(file);
+  head.resize(static_cast<size_t>(std::max<ssize_t>(bytes, 0)));
+  const size_t end = head.size() > kHeader ? head.find('\0', kHeader) : std::string::npos;
+  if (end == std::string::npos || !head.starts_with(kMagic)) return {};
+  return head.substr(kHeader, end - kHeader);
+}
+
 }  // namespace
 
 std::string FileCache::default_root() {
@@ -104,23 +121,24 @@ std::string FileCache::file_of(const std::string& key) const {
   return fmt::format("{}/{}{}", folder_, key, suffix_);
 }
 
-// An entry: the magic number, the hash of the content, the content.
+// An entry: the magic number, the hash of what follows, what it is of with a zero at its end, the
+// content.
 std::optional<std::string> FileCache::find(const std::string& key, std::string* fault) const {
   if (folder_.empty() || !is_trusted_folder(folder_)) return std::nullopt;
   std::string why;
   std::optional<std::string> content = read_trusted(file_of(key), why);
-  const size_t header = kMagic.size() + 32;
   const bool is_whole =
-      content && content->size() > header && content->starts_with(kMagic) &&
-      content->compare(kMagic.size(), 32, hash_of(std::string_view(*content).substr(header))) == 0;
+      content && content->size() > kHeader && content->starts_with(kMagic) &&
+      content->compare(kMagic.size(), 32, hash_of(std::string_view(*content).substr(kHeader))) == 0;
   if (content && !is_whole) why = "is damaged";
   if (fault != nullptr) *fault = why;
   if (!is_whole) return std::nullopt;
-  content->erase(0, header);
+  content->erase(0, content->find('\0', kHeader) + 1);
   return content;
 }
 
-void FileCache::put(const std::string& key, const std::string& content) const {
+void FileCache::put(const std::string& key, const std::string& content,
+                    const std::string& what) const {
   if (folder_.empty()) return;
   std::error_code ignored;
   if (!fs::exists(folder_, ignored)) {
@@ -131,8 +149,11 @@ void FileCache::put(const std::string& key, const std::string& content) const {
   std::string name = folder_ + "/.new-XXXXXX";
   const int file = mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) return;
+  std::string rest = what.substr(0, what.find('\0')).substr(0, kMostOfWhat);
+  rest += '\0';
+  rest += content;
   const bool written =
-      write_all(file, kMagic) && write_all(file, hash_of(content)) && write_all(file, content);
+      write_all(file, kMagic) && write_all(file, hash_of(rest)) && write_all(file, rest);
   if (close(file) != 0 || !written || rename(name.c_str(), file_of(key).c_str()) != 0)
     unlink(name.c_str());
 }
@@ -152,8 +173,8 @@ std::vector<FileCache::Entry> FileCache::list() const {
     const std::string name = it->path().filename().string();
     struct stat about;
     if (!name.ends_with(suffix_) || lstat(it->path().c_str(), &about) != 0) continue;
-    entries.push_back({name.substr(0, name.size() - suffix_.size()), about.st_size,
-                       static_cast<int64_t>(about.st_mtime)});
+    entries.push_back({name.substr(0, name.size() - suffix_.size()), read_what(it->path().string()),
+                       about.st_size, static_cast<int64_t>(about.st_mtime)});
   }
   return entries;
 }

@@ -21,6 +21,7 @@ class FileCache {
  public:
   struct Entry {
     std::string name;
+    std::string what;  // as put() was told; empty where the entry is not whole
     int64_t bytes = 0;
     int64_t changed = 0;  // seconds since the epoch
   };
@@ -39,7 +40,8 @@ class FileCache {
   // nullopt when there is none to use. When there is one that must not be used, `fault` says what
   // is wrong with it: "is damaged".
   std::optional<std::string> find(const std::string& key, std::string* fault = nullptr) const;
-  void put(const std::string& key, const std::string& content) const;
+  // `what`: what the entry is of, in a line, for people.
+  void put(const std::string& key, const std::string& content, const std::string& what = "") const;
   // Why entries are neither found nor kept in the folder, after a put(): "is no folder"; empty when
   // they are, or when none are meant to be.
   std::string obstacle() const;

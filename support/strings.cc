@@ -29,7 +29,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
-  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+  // A word that shares nothing with another is none of its misspellings.
+  size_t best_distance = std::min(std::max<size_t>(2, word.size() / 3) + 1, word.size());
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
@@ -46,6 +47,16 @@ std::string with_thousands(long long value) {
     digits.insert(static_cast<size_t>(at), ",");
   }
   return value < 0 ? "-" + digits : digits;
+}
+
+std::string human_duration(int64_t seconds) {
+  const auto in = [&](int64_t unit, const char* name) {
+    return fmt::format("{} {}{}", seconds / unit, name, seconds / unit == 1 ? "" : "s");
+  };
+  if (seconds < 60) return fmt::format("{} s", std::max<int64_t>(seconds, 0));
+  if (seconds < 60 * 60) return in(60, "minute");
+  if (seconds < 48 * 60 * 60) return in(60 * 60, "hour");
+  return in(24 * 60 * 60, "day");
 }
 
 std::string human_bytes(double bytes) {

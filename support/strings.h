@@ -15,6 +15,9 @@ std::optional<std::string> nearest(std::string_view word,
 // "1,234,567"
 std::string with_thousands(long long value);
 
+// "40 s", "3 minutes", "5 hours", "12 days": of seconds, in whole units.
+std::string human_duration(int64_t seconds);
+
 // "12.3 MiB"
 std::string human_bytes(double bytes);
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <climits>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
 #include "codegen/accesses.h"
@@ -15,6 +16,7 @@
 #include "codegen/kernels/lower.h"
 #include "codegen/kernels/nvrtc.h"
 #include "codegen/kernels/prelude.h"
+#include "runtime/plan/plan.h"
 #include "support/cpu_features.h"
 #include "support/file_cache.h"
 
@@ -36,6 +38,8 @@ class UnitBuilder {
     module.Clear();
     module.set_target(dialect_.target());
     for (plan::Program& program : *plan_.mutable_programs()) visit(*program.mutable_body());
+    for (plan::Carried& carried : *plan_.mutable_carried())
+      carried.mutable_derive()->set_kernel(number_of(carried.derive()));
     return std::move(kernels_);
   }
 
@@ -61,7 +65,8 @@ class UnitBuilder {
     const std::optional<Kernel> kernel = lower(step, is_local);
     if (!kernel) return 0;
     const int64_t elements = kernel->num_rows() * kernel->num_columns();
-    if (elements < fewest_elements_ && !step.has_fused()) return 0;
+    const bool is_single = step.has_elementwise() || step.has_reduce();
+    if (elements < fewest_elements_ && is_single) return 0;
     // Equal kernels are equal texts but for their names.
     static constexpr const char* kNoName = "kernel_name";
     std::string text;
@@ -70,16 +75,12 @@ class UnitBuilder {
     const auto [known, is_new] =
         numbers_.try_emplace(text, kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
     if (is_new && known->second > 0) {
-      entry.set_name(fmt::format("k{}_{}", kernels.size(), family(step)));
+      entry.set_name(fmt::format("k{}_{}", kernels.size(), plan::kind_name(step)));
       text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
       kernels_.push_back(std::move(text));
       *kernels.Add() = std::move(entry);
     }
     return known->second;
-  }
-
-  static std::string_view family(const plan::Step& step) {
-    return step.has_elementwise() ? "elementwise" : step.has_reduce() ? "reduce" : "fused";
   }
 
   plan::Plan& plan_;
@@ -146,6 +147,7 @@ void drop_kernels(plan::Plan& plan) {
   plan.clear_kernels();
   for (plan::Program& program : *plan.mutable_programs())
     drop_step_kernels(*program.mutable_body());
+  for (plan::Carried& carried : *plan.mutable_carried()) carried.mutable_derive()->set_kernel(0);
 }
 
 namespace {
@@ -159,6 +161,7 @@ void give_up(plan::Plan& plan, const std::string& reason, std::string* note) {
 
 // Makes the code of a Plan's kernels.
 struct KernelMaker {
+  std::string target;    // "the CPU", "sm_90"
   std::string identity;  // of the compiler and its options
   std::string cache_dir;
   std::optional<double> seconds;
@@ -193,6 +196,19 @@ std::optional<std::string> compile_in_time(plan::Plan& plan, const KernelMaker& 
   return maker.compile(maker.emit(fitting), error);
 }
 
+// "model.mlir: 3 kernels for the CPU: 2 elementwise, 1 reduce". Names are "k0_reduce".
+std::string describe_kernels(const plan::Plan& plan, const std::string& target) {
+  std::map<std::string, int> kinds;
+  for (const plan::Kernel& kernel : plan.kernels().kernels())
+    ++kinds[kernel.name().substr(kernel.name().find('_') + 1)];
+  std::string text =
+      fmt::format("{}: {} kernel{} for {}:", plan.source(), plan.kernels().kernels_size(),
+                  plan.kernels().kernels_size() == 1 ? "" : "s", target);
+  for (const auto& [kind, count] : kinds)
+    text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", count, kind);
+  return text;
+}
+
 // Puts the code of `units`, all of the Plan's kernels, into the Plan: out of the cache, or
 // compiled.
 bool add_code(plan::Plan& plan, const Units& units, const KernelMaker& maker, std::string* note) {
@@ -209,7 +225,7 @@ bool add_code(plan::Plan& plan, const Units& units, const KernelMaker& maker, st
       give_up(plan, error, note);
       return false;
     }
-    if (partial.empty()) cache.put(key, *code);
+    if (partial.empty()) cache.put(key, *code, describe_kernels(plan, maker.target));
     if (note != nullptr && !partial.empty()) *note = partial;
   }
   plan.mutable_kernels()->set_code(std::move(*code));
@@ -233,7 +249,8 @@ void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, st
   const auto compile = [&](const Units& parts, std::string* why) {
     return compiler->compile(parts, why);
   };
-  const KernelMaker maker{compiler->identity(), options.cache_dir, options.seconds, emit, compile};
+  const KernelMaker maker{"the CPU", compiler->identity(), options.cache_dir, options.seconds, emit,
+                          compile};
   if (add_code(plan, units, maker, note))
     plan.mutable_kernels()->set_architecture(fmt::format("{}", fmt::join(cpu_features(), ",")));
 }
@@ -252,8 +269,12 @@ void compile_cuda_kernels(plan::Plan& plan, const CudaKernelOptions& options, st
   const auto compile = [&](const Units& parts, std::string* why) {
     return compiler->compile(parts[0], options.architecture, why);
   };
-  const KernelMaker maker{compiler->identity(options.architecture), options.cache_dir,
-                          options.seconds, emit, compile};
+  const KernelMaker maker{options.architecture,
+                          compiler->identity(options.architecture),
+                          options.cache_dir,
+                          options.seconds,
+                          emit,
+                          compile};
   if (add_code(plan, units, maker, note))
     plan.mutable_kernels()->set_architecture(options.architecture);
 }

@@ -252,6 +252,7 @@ class MpiCommunicator : public Communicator {
     // time to. One that is being ended has none.
     if (!termination_is_due())
       std::this_thread::sleep_for(std::chrono::milliseconds(150) * std::min(rank_, 8));
+    answer_termination_silently();
     std::fprintf(stderr, "%s\n", message.c_str());
     std::fflush(stderr);
     MPI_Abort(comm_, exit_code);

@@ -18,6 +18,8 @@ constexpr int64_t kGraceUs = 800'000;
 
 std::atomic<int64_t> told_at{0};  // nanoseconds of the monotonic clock; 0: not told
 static_assert(std::atomic<int64_t>::is_always_lock_free);
+std::atomic<bool> has_spoken{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
 char farewell[128];
 
 int64_t now_ns() {
@@ -35,8 +37,10 @@ void on_termination(int) {
 }
 
 void on_time_up(int) {
-  // Nobody is left to hear of an error.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, farewell, std::strlen(farewell));
+  if (!has_spoken.load()) {
+    // Nobody is left to hear of an error.
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, farewell, std::strlen(farewell));
+  }
   _exit(128 + SIGTERM);
 }
 
@@ -55,6 +59,8 @@ void answer_termination(int rank) {
   handle(SIGALRM, on_time_up);
   handle(SIGTERM, on_termination);
 }
+
+void answer_termination_silently() { has_spoken = true; }
 
 bool termination_is_due() {
   const int64_t at = told_at.load(std::memory_order_relaxed);

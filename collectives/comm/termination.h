@@ -8,6 +8,10 @@ namespace spmd::comm {
 // (waiting.h). A rank that computes until the time is up says so, and ends with exit code 143.
 void answer_termination(int rank);
 
+// From now on a rank that is told to end says nothing of it: why it ends has been said, or is about
+// to be.
+void answer_termination_silently();
+
 // Whether SIGTERM came so long ago that what is waited for will not come.
 bool termination_is_due();
 

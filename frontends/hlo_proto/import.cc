@@ -3,6 +3,7 @@
 #include "frontends/hlo_proto/emitter.h"
 #include "frontends/hlo_proto/handlers.h"
 #include "frontends/hlo_proto/signature.h"
+#include "ir/axis_factors.h"
 #include "ir/expand.h"
 #include "ir/manual_regions.h"
 #include "ir/verifier.h"
@@ -65,6 +66,7 @@ Module import_hlo(const hlo::HloModuleProto& proto, const std::string& source,
     raise_manual_regions(context.module);
     raise_manual_calls(context.module, context.shardings.meshes());
   }
+  choose_axis_factors(context.module);
   verify(context.module, [&](const Function& fn, OpId op) { return context.place_of_op(fn, op); });
   return std::move(context.module);
 }

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/ops.h"
 #include "frontends/onnx/types.h"
+#include "ir/axis_factors.h"
 #include "ir/verifier.h"
 #include "support/error.h"
 
@@ -84,6 +85,7 @@ Module Importer::run() {
   emit_nodes(model_.graph().node(), scope, frame);
   set_results(scope);
   remove_unused(fn_, num_inputs);
+  choose_axis_factors(module_);
   verify(module_);
   return std::move(module_);
 }

@@ -1,5 +1,6 @@
 #include "ir/serialize/decode.h"
 
+#include "ir/axis_factors.h"
 #include "ir/verifier.h"
 #include "support/error.h"
 
@@ -207,6 +208,7 @@ class ModuleDecoder {
 
 Module decode_module(const ir::Module& from, const std::string& source) {
   Module module = ModuleDecoder(from, source).run();
+  choose_axis_factors(module);
   // What is wrong is wrong in this file, whatever file the module once came from.
   std::string origin = std::exchange(module.source, source);
   verify(module, [&](const Function& fn, OpId op) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/axis_factors.h"
 #include "ir/expand.h"
 #include "ir/manual_regions.h"
 #include "ir/text/printer.h"
@@ -96,6 +97,7 @@ Module ModuleBuilder::finish_module(const PlaceOfOp& place_of) {
   expand_ops(module_, {.replicas = replicas_});
   raise_manual_regions(module_);
   raise_manual_calls(module_, mesh_lookup());
+  choose_axis_factors(module_);
   verify(module_, place_of);
   return std::move(module_);
 }

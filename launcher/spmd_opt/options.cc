@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "launcher/exit_codes.h"
+#include "launcher/unknown_option.h"
 #include "support/printable.h"
 
 namespace spmd {
@@ -33,10 +34,22 @@ CLI::Validator difference() {
       "");
 }
 
+// What is wrong with a command line that has words left over.
+std::string left_over(const CLI::App& app) {
+  const CLI::App* command = &app;
+  for (const CLI::App* sub : app.get_subcommands()) command = sub;
+  const std::vector<std::string> words = app.remaining(true);
+  for (const std::string& word : words)
+    if (word.starts_with('-')) return unknown_option(word, *command);
+  return words.empty() ? "unexpected arguments" : "unexpected argument " + words[0];
+}
+
 // A mistake as other errors are said, or what --help asks for; returns the exit code.
 int report(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);
-  fmt::print(stderr, "spmd-opt: {}\n  see spmd-opt --help\n", printable(error.what()));
+  const bool is_left_over = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const std::string text = is_left_over ? left_over(app) : error.what();
+  fmt::print(stderr, "spmd-opt: {}\n  see spmd-opt --help\n", printable(text));
   return kUsageError;
 }
 

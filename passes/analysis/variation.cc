@@ -12,7 +12,7 @@ AxisMask mask_of(const AxisList& axes) {
   return mask;
 }
 
-AxisMask axes_of(const Sharding& sharding) {
+AxisMask axes_named(const Sharding& sharding) {
   AxisMask mask = 0;
   for (const DimSharding& dim : sharding.dims) mask |= mask_of(dim.axes);
   return mask;
@@ -193,14 +193,14 @@ void Variation::visit_manual(const Op& op, AxisMask around) {
   const std::vector<ValueId>& args = fn_.block(region).args;
   for (size_t i = 0; i < args.size(); ++i) {
     const AxisMask cut =
-        source_ == VariationSource::kDeviceNumbers ? 0 : axes_of(attrs.in_shardings[i]) & own;
+        source_ == VariationSource::kDeviceNumbers ? 0 : axes_named(attrs.in_shardings[i]) & own;
     varying_[index_of(args[i])] = of(op.operands[i]) | cut;
   }
   visit(region, around | own);
   const ValueIds& returned = fn_.op(fn_.terminator(region)).operands;
   for (size_t i = 0; i < returned.size(); ++i) {
     const AxisMask mask = of(returned[i]);
-    if ((mask & own & ~axes_of(attrs.out_shardings[i])) != 0) well_defined_ = false;
+    if ((mask & own & ~axes_named(attrs.out_shardings[i])) != 0) well_defined_ = false;
     varying_[index_of(op.results[i])] = mask & ~own;
   }
 }

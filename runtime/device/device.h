@@ -11,7 +11,7 @@
 
 #include "runtime/collective_record.h"
 #include "runtime/device/kernel.h"
-#include "runtime/normal_draw.h"
+#include "runtime/random_draw.h"
 #include "runtime/transport.h"
 #include "support/error.h"
 
@@ -52,7 +52,7 @@ class Device {
 
   // Fills an argument's local part at `to` with a draw and its padding with zeros, as draw_block()
   // would have it. False, and nothing is done, when the device leaves it to the host.
-  virtual bool draw(const NormalDraw&, const plan::Placement&, const LocalBlock&,
+  virtual bool draw(const RandomDraw&, const plan::Placement&, const LocalBlock&,
                     std::byte* /*to*/) {
     return false;
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "runtime/io/foreign_tensors.h"
 #include "runtime/io/npy.h"
 #include "runtime/io/safetensors.h"
 #include "support/error.h"
@@ -44,14 +45,15 @@ class NpySource : public TensorSource {
   NpyFile file_;
 };
 
-bool begins_as_npy(const std::string& path) {
-  MappedFile file(path);
+bool begins_as_npy(const MappedFile& file) {
   return file.size() >= 6 &&
          std::string_view(reinterpret_cast<const char*>(file.data()), 6) == "\x93NUMPY";
 }
 
 std::unique_ptr<TensorSource> open_file(const std::string& path) {
-  if (begins_as_npy(path)) return std::make_unique<NpySource>(path);
+  const MappedFile file(path);
+  if (begins_as_npy(file)) return std::make_unique<NpySource>(path);
+  refuse_foreign_tensors(file);
   return std::make_unique<SafetensorsSource>(path);
 }
 
@@ -73,6 +75,7 @@ class FolderSource : public TensorSource {
           throw UserError(path, fmt::format("two files hold a tensor {}", name),
                           "keep one of them in the folder");
     }
+    if (tensors_.empty()) refuse_other_files();
     if (tensors_.empty())
       throw UserError(path, "a folder without .npy and .safetensors files",
                       "give a file of tensors, or a folder of them");
@@ -96,6 +99,14 @@ class FolderSource : public TensorSource {
   }
 
  private:
+  void refuse_other_files() const {
+    std::vector<std::string> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_))
+      if (entry.is_regular_file()) files.push_back(entry.path().string());
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) refuse_foreign_tensors(MappedFile(file));
+  }
+
   std::string path_;
   std::map<std::string, std::string> tensors_;  // name -> file
   std::map<std::string, std::unique_ptr<TensorSource>> open_;

@@ -2,44 +2,14 @@
 
 #include <algorithm>
 
+#include "ir/axis_factors.h"
+#include "ir/axis_lists.h"
 #include "support/error.h"
 #include "support/strings.h"
 
 namespace spmd {
 
 namespace {
-
-// Visits every axis list of the attributes with (list); the same code checks and rewrites.
-template <typename Fn>
-void visit_sharding(Sharding& sharding, Fn&& visit) {
-  for (DimSharding& dim : sharding.dims) visit(dim.axes);
-  visit(sharding.replicated);
-  visit(sharding.unreduced);
-  visit(sharding.manual);
-}
-
-template <typename Fn>
-void visit_axes(Attrs& attrs, Fn&& visit) {
-  if (auto* manual = std::get_if<ManualComputationAttrs>(&attrs)) {
-    for (Sharding& sharding : manual->in_shardings) visit_sharding(sharding, visit);
-    for (Sharding& sharding : manual->out_shardings) visit_sharding(sharding, visit);
-    visit(manual->manual_axes);
-  } else if (auto* reshard = std::get_if<ReshardAttrs>(&attrs)) {
-    visit_sharding(reshard->sharding, visit);
-  } else if (auto* gather = std::get_if<AllGatherAttrs>(&attrs)) {
-    visit(gather->groups.axes);
-  } else if (auto* reduce = std::get_if<AllReduceAttrs>(&attrs)) {
-    visit(reduce->groups.axes);
-  } else if (auto* scatter = std::get_if<ReduceScatterAttrs>(&attrs)) {
-    visit(scatter->groups.axes);
-  } else if (auto* all = std::get_if<AllToAllAttrs>(&attrs)) {
-    visit(all->groups.axes);
-  } else if (auto* permute = std::get_if<CollectivePermuteAttrs>(&attrs)) {
-    visit(permute->axes);
-  } else if (auto* index = std::get_if<AxisIndexAttrs>(&attrs)) {
-    visit(index->axes);
-  }
-}
 
 // Whether an op names devices by number, which another mesh would give to others.
 bool names_devices(const Attrs& attrs) {
@@ -64,6 +34,7 @@ class Remesh {
     for (const auto& fn : module_.functions()) check(*fn);
     for (const auto& fn : module_.functions()) rewrite(*fn);
     module_.mesh = mesh_;
+    choose_axis_factors(module_);
   }
 
  private:
@@ -133,7 +104,7 @@ class Remesh {
     const auto check_sharding_of = [&](const ShardingRef& sharding, const std::string& place) {
       if (sharding == nullptr) return;
       Sharding copy = *sharding;
-      visit_sharding(copy, [&](AxisList& axes) { check_axes(axes, place); });
+      visit_axes_of_sharding(copy, [&](AxisList& axes) { check_axes(axes, place); });
     };
     for (size_t i = 0; i < fn.arguments().size(); ++i) {
       const bool named = i < fn.argument_info.size() && !fn.argument_info[i].name.empty();
@@ -149,7 +120,7 @@ class Remesh {
       const auto place = [&] { return op.location ? op.location->to_string() : file(); };
       check_manual(op, place());
       check_devices(op, place());
-      visit_axes(op.attrs.get(), [&](AxisList& axes) { check_axes(axes, place()); });
+      visit_axes_of_attrs(op.attrs.get(), [&](AxisList& axes) { check_axes(axes, place()); });
       for (ValueId result : op.results) check_sharding_of(fn.value(result).sharding, place());
     });
   }
@@ -164,7 +135,7 @@ class Remesh {
   void rewrite(ShardingRef& sharding) const {
     if (sharding == nullptr) return;
     Sharding copy = *sharding;
-    visit_sharding(copy, [&](AxisList& axes) { rewrite_axes(axes); });
+    visit_axes_of_sharding(copy, [&](AxisList& axes) { rewrite_axes(axes); });
     sharding = std::make_shared<const Sharding>(std::move(copy));
   }
 
@@ -174,7 +145,7 @@ class Remesh {
     }
     for (ResultInfo& result : fn.result_info) rewrite(result.sharding);
     walk(fn, [&](OpId id) {
-      visit_axes(fn.op(id).attrs.get(), [&](AxisList& axes) { rewrite_axes(axes); });
+      visit_axes_of_attrs(fn.op(id).attrs.get(), [&](AxisList& axes) { rewrite_axes(axes); });
     });
   }
 

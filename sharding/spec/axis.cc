@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sharding/spec/prime_factors.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -14,19 +15,28 @@ int64_t axes_size(const AxisList& axes, const Mesh& mesh) {
 
 namespace {
 
+// The factors of a part: the axis' own, or, where the part cuts across those, smallest first.
+std::vector<int64_t> factors_of(const AxisRef& part, const Mesh& mesh) {
+  const int64_t size = part.size_in(mesh);
+  std::vector<int64_t> factors;
+  int64_t pre = 1;
+  for (int64_t factor : mesh.factors(part.axis)) {
+    if (pre >= part.pre && pre * factor <= part.pre * size) factors.push_back(factor);
+    pre *= factor;
+  }
+  int64_t product = 1;
+  for (int64_t factor : factors) product *= factor;
+  return product == size ? factors : prime_factors(size);
+}
+
 void append_atoms(const AxisRef& ref, const Mesh& mesh, AxisList& atoms) {
   const int64_t full = mesh.axis_size(ref.axis);
-  int64_t rest = ref.size_in(mesh);
+  if (ref.size_in(mesh) == 1 && full == 1) atoms.push_back({ref.axis, 1, 0});
   int64_t pre = ref.pre;
-  if (rest == 1 && full == 1) atoms.push_back({ref.axis, 1, 0});
-  for (int64_t prime = 2; rest > 1; ++prime) {
-    if (prime * prime > rest) prime = rest;
-    while (rest % prime == 0) {
-      const bool whole = pre == 1 && prime == full;
-      atoms.push_back(whole ? AxisRef{ref.axis, 1, 0} : AxisRef{ref.axis, pre, prime});
-      pre *= prime;
-      rest /= prime;
-    }
+  for (int64_t factor : factors_of(ref, mesh)) {
+    const bool whole = pre == 1 && factor == full;
+    atoms.push_back(whole ? AxisRef{ref.axis, 1, 0} : AxisRef{ref.axis, pre, factor});
+    pre *= factor;
   }
 }
 

@@ -34,9 +34,10 @@ using AxisList = std::vector<AxisRef>;
 // Product of the sizes.
 int64_t axes_size(const AxisList& axes, const Mesh& mesh);
 
-// Splits every axis into its prime factors, major to minor: x=12 becomes x:(1)2, x:(2)2, x:(4)3.
-// A prime axis stays a full axis. Two atoms are equal or disjoint, which makes the algebra on lists
-// of atoms plain list algebra.
+// Splits every axis into its prime factors (Mesh::factors), major to minor: x=12 becomes x:(1)2,
+// x:(2)2, x:(4)3. A prime axis stays a full axis. Two atoms are equal or disjoint, which makes the
+// algebra on lists of atoms plain list algebra. Parts of axes are made of whole atoms
+// (check_axes_of_atoms() in sharding.h).
 AxisList to_atoms(const AxisList& axes, const Mesh& mesh);
 
 // The inverse: joins neighbours that are consecutive factors of one axis.

@@ -1,10 +1,12 @@
 #include "sharding/spec/mesh.h"
 
+#include <algorithm>
 #include <charconv>
 #include <numeric>
 #include <unordered_set>
 
 #include "sharding/spec/mesh_limit.h"
+#include "sharding/spec/prime_factors.h"
 #include "support/error.h"
 
 namespace spmd {
@@ -52,6 +54,21 @@ Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<int64_t> device_ids)
     device_ids_.clear();
     position_of_device_.clear();
   }
+}
+
+std::vector<int64_t> Mesh::factors(int axis) const {
+  const auto at = static_cast<size_t>(axis);
+  if (at < factors_.size() && !factors_[at].empty()) return factors_[at];
+  return prime_factors(axes_[at].size);
+}
+
+void Mesh::set_factors(int axis, std::vector<int64_t> factors) {
+  std::vector<int64_t> sorted = factors, known = this->factors(axis);
+  std::sort(sorted.begin(), sorted.end());
+  std::sort(known.begin(), known.end());
+  SPMD_CHECK(sorted == known, "other factors of axis {}", axis);
+  factors_.resize(axes_.size());
+  factors_[static_cast<size_t>(axis)] = std::move(factors);
 }
 
 std::optional<int> Mesh::find_axis(std::string_view name) const {

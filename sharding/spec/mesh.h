@@ -37,18 +37,28 @@ class Mesh {
 
   std::optional<int> find_axis(std::string_view name) const;
 
+  // The prime factors of an axis, major to minor, which shardings may cut it into; none of an axis
+  // of size 1. The smallest first, unless set_factors() was told another order (axis_factors.h).
+  std::vector<int64_t> factors(int axis) const;
+  // `factors`: the same numbers in the order to use.
+  void set_factors(int axis, std::vector<int64_t> factors);
+
   // Device <-> mesh coordinates.
   int64_t device_at(const std::vector<int64_t>& coordinates) const;
   std::vector<int64_t> coordinates_of(int64_t device) const;
 
   // "data=2,model=4"
   std::string to_string() const;
-  bool operator==(const Mesh&) const = default;
+  // Factors aside: they are how shardings are looked at, not where devices are.
+  bool operator==(const Mesh& other) const {
+    return axes_ == other.axes_ && device_ids_ == other.device_ids_;
+  }
 
  private:
   std::vector<MeshAxis> axes_;
   std::vector<int64_t> device_ids_;
   std::vector<int64_t> position_of_device_;
+  std::vector<std::vector<int64_t>> factors_;  // by axis; none for smallest first
   int64_t num_devices_ = 1;
 };
 

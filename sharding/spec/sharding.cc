@@ -117,17 +117,17 @@ bool is_of_atoms(const AxisRef& part, const Mesh& mesh) {
   return begins && ends;
 }
 
+// No two digits of one number say all parts: those of (1)2 and (1)3 of 6 are x / 3 and x / 2.
 [[noreturn]] void refuse_order(const AxisRef& part, const Mesh& mesh, const std::string& place) {
   const std::string& name = mesh.axes()[static_cast<size_t>(part.axis)].name;
-  const int64_t full = mesh.axis_size(part.axis), rest = full / part.pre / part.size;
-  std::vector<std::string> pieces;
-  for (int64_t size : {part.pre, part.size, rest})
-    if (size > 1) pieces.push_back(fmt::format("\"{}{}\"={}", name, pieces.size(), size));
   throw UserError(
       place,
-      fmt::format("{} cuts the axis of size {} at other than its smallest prime factors first",
-                  to_string(part, mesh), full),
-      fmt::format("declare several axes in place of \"{}\": {}", name, fmt::join(pieces, ", ")));
+      fmt::format("{} cuts the axis of size {} across the parts that other shardings cut it into: "
+                  "{}, major to minor",
+                  to_string(part, mesh), mesh.axis_size(part.axis),
+                  fmt::join(mesh.factors(part.axis), " by ")),
+      fmt::format("cut \"{}\" into the same parts everywhere, or give the mesh an axis for each",
+                  name));
 }
 
 void check_factors(const AxisList& axes, const Mesh& mesh, const std::string& place) {
@@ -155,7 +155,9 @@ void check_parts(const AxisList& axes, const Mesh& mesh, const std::string& plac
     if (!axis.is_full() && !is_of_atoms(axis, mesh)) refuse_order(axis, mesh, place);
 }
 
-AxisList axes_in(const Sharding& sharding) {
+}  // namespace
+
+AxisList axes_of(const Sharding& sharding) {
   AxisList all;
   for (const DimSharding& dim : sharding.dims)
     all.insert(all.end(), dim.axes.begin(), dim.axes.end());
@@ -163,8 +165,6 @@ AxisList axes_in(const Sharding& sharding) {
     all.insert(all.end(), axes->begin(), axes->end());
   return all;
 }
-
-}  // namespace
 
 void check_axes(const AxisList& axes, const Mesh& mesh, const std::string& place) {
   check_factors(axes, mesh, place);
@@ -179,7 +179,7 @@ void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,
     throw UserError(place, fmt::format("the sharding {} has {} dimensions, the tensor {}",
                                        sharding.to_string(mesh), sharding.rank(), rank));
   }
-  const AxisList all = axes_in(sharding);
+  const AxisList all = axes_of(sharding);
   check_factors(all, mesh, place);
   if (const AxisRef* axis = repeated(all, mesh)) {
     throw UserError(place, fmt::format("axis {} is used twice in {}", to_string(*axis, mesh),
@@ -195,7 +195,7 @@ void check_axes_of_atoms(const AxisList& axes, const Mesh& mesh, const std::stri
 void check_sharding_of_atoms(const Sharding& sharding, int64_t rank, const Mesh& mesh,
                              const std::string& place) {
   check_sharding(sharding, rank, mesh, place);
-  check_parts(axes_in(sharding), mesh, place);
+  check_parts(axes_of(sharding), mesh, place);
 }
 
 }  // namespace spmd

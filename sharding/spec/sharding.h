@@ -49,6 +49,9 @@ using ShardingRef = std::shared_ptr<const Sharding>;
 int64_t num_shards(const Sharding& sharding, int64_t dim, const Mesh& mesh);
 int64_t num_shards(const Sharding& sharding, const Mesh& mesh);
 
+// Every axis and part of one that it names.
+AxisList axes_of(const Sharding& sharding);
+
 // Same placement of data: equal axes per dimension and equal unreduced axes with their reduction;
 // openness, priorities and explicit replication do not count.
 bool same_placement(const Sharding& a, const Sharding& b);
@@ -58,8 +61,8 @@ void check_axes(const AxisList& axes, const Mesh& mesh, const std::string& place
 // Throws UserError(place, ...) when the sharding is not legal on `mesh` for a tensor of `rank`.
 void check_sharding(const Sharding& sharding, int64_t rank, const Mesh& mesh,
                     const std::string& place);
-// The same of a module's, whose parts of axes are made of atoms: one that takes 3 of 6 before 2 is
-// refused, with the mesh that can say it.
+// The same of a module's, whose parts of axes are made of whole factors (Mesh::factors): one that
+// cuts across them is refused.
 void check_axes_of_atoms(const AxisList& axes, const Mesh& mesh, const std::string& place);
 void check_sharding_of_atoms(const Sharding& sharding, int64_t rank, const Mesh& mesh,
                              const std::string& place);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sharding/spec/axis_factors.h"
 #include "support/error.h"
 
 // Everything here rests on one view: number the devices by position in some order, and read the
@@ -387,7 +388,9 @@ Sharding sharding_on_mesh(const Sharding& sharding, const Mesh& from, const Mesh
   if (from.is_maximal() && sharding.rank() == 0) return Sharding::replicate(rank);
   if (from == to) return sharding;
   if (from.num_axes() == 0) return Sharding::replicate(sharding.rank());
-  const TileAssignment tiles = tiles_from_sharding(sharding, from);
+  Mesh cut = from;
+  choose_factors(axes_of(sharding), cut);
+  const TileAssignment tiles = tiles_from_sharding(sharding, cut);
   Sharding result = sharding_from_tiles(tiles, to, sharding.rank());
   result.reduction = sharding.reduction;
   for (size_t i = 0; i < result.dims.size(); ++i) {

@@ -6,6 +6,7 @@
 // the coverage are printed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -77,6 +78,21 @@ TEST(Partition, MeansWhatTheProgramMeans) {
     ADD_FAILURE() << "seed " << failure.seed << ", " << failure.what << "\n"
                   << (smallest.finished() ? smallest.text : smallest.failure());
   }
+}
+
+// Parts of axes are drawn in every order of their factors, not the smallest first only.
+TEST(Partition, AxesAreCutInOtherOrders) {
+  int64_t programs = 0;
+  for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
+    const Module module = random_program(seed);
+    bool other_order = false;
+    for (int axis = 0; axis < module.mesh.num_axes(); ++axis) {
+      const std::vector<int64_t> factors = module.mesh.factors(axis);
+      other_order = other_order || !std::is_sorted(factors.begin(), factors.end());
+    }
+    programs += other_order ? 1 : 0;
+  }
+  EXPECT_GE(programs, kEnough);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/axis_factors.h"
 #include "ir/text.h"
 #include "ir/verifier.h"
 #include "passes/shrink/well_defined.h"
@@ -68,6 +69,7 @@ Module random_program(uint64_t seed) {
   }
   drawer.builder().return_op(results);
   alias(fn, random);
+  choose_axis_factors(module);
   verify(module);
   SPMD_CHECK(shrinking::is_well_defined(module), "seed {}:\n{}", seed, print_stablehlo(module));
   return module;

@@ -33,7 +33,13 @@ Mesh random_mesh(const Setting& setting, Random& random) {
     for (int64_t device = 0; device < devices; ++device) order.push_back(device);
     random.shuffle(order);
   }
-  return Mesh(std::move(axes), std::move(order));
+  Mesh mesh(std::move(axes), std::move(order));
+  for (int axis = 0; axis < mesh.num_axes(); ++axis) {
+    std::vector<int64_t> factors = mesh.factors(axis);
+    random.shuffle(factors);
+    mesh.set_factors(axis, std::move(factors));
+  }
+  return mesh;
 }
 
 // An axis as a whole, or cut into parts, of which some are left out.

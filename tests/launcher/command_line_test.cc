@@ -35,7 +35,7 @@ TEST(CommandLine, OptionsAreRead) {
                                           "data=4", "--check", "e", "--tolerances", "t.json"});
   EXPECT_FALSE(parsed.stop) << parsed.text;
   EXPECT_EQ(parsed.line.model, "m.mlir");
-  EXPECT_EQ(parsed.line.steps, 12);
+  EXPECT_EQ(parsed.line.flags.steps, 12);
   EXPECT_EQ(parsed.line.ranks, 4);
   EXPECT_EQ(parsed.line.command, CommandLine::Command::kRun);
   EXPECT_EQ(parse({"check", "m.mlir", "--json"}).line.command, CommandLine::Command::kCheck);
@@ -44,8 +44,13 @@ TEST(CommandLine, OptionsAreRead) {
 TEST(CommandLine, NumbersThatAreNone) {
   EXPECT_EQ(mistake({"m", "--steps=abc"}),
             "--steps: found \"abc\", expected a number of steps of at least 1\n"
-            "  for example: 4" +
+            "  for example: --steps 4" +
                 std::string(kHelp));
+  EXPECT_EQ(mistake({"m", "--compile-budget", "abc"}),
+            "--compile-budget: found \"abc\", expected seconds: more than 0, at most 1000000\n"
+            "  for example: --compile-budget 20" +
+                std::string(kHelp));
+  EXPECT_EQ(mistake({"m", "--watchdog", "inf"}).find("--watchdog: found \"inf\", expected"), 0u);
   EXPECT_EQ(mistake({"m", "--steps", "1.5"}).find("--steps: found \"1.5\", expected"), 0u);
   EXPECT_EQ(mistake({"m", "--ranks", "0"}).find("--ranks: found \"0\", expected"), 0u);
   EXPECT_NE(mistake({"m", "--ranks", "4097"}).find("and at most 4096"), std::string::npos);
@@ -60,13 +65,35 @@ TEST(CommandLine, WordsThatAreNotKnown) {
   EXPECT_EQ(mistake({"m", "--init", "zeros"}).find("--init: found \"zeros\", expected random"), 0u);
   EXPECT_EQ(mistake({"m", "--sate", "s"}),
             std::string("unknown option --sate\n  did you mean --state?") + kHelp);
+  EXPECT_NE(mistake({"m", "--codegen", "of"}).find("\n  did you mean --codegen off?"),
+            std::string::npos);
+  EXPECT_NE(mistake({"m", "--cuda-graphs", "maybe"}).find("\n  for example: --cuda-graphs on"),
+            std::string::npos);
+}
+
+TEST(CommandLine, CommandsThatAreNotKnown) {
+  EXPECT_EQ(mistake({"checl", "m.mlir"}),
+            std::string("unknown command checl\n  did you mean spmd-run check?") + kHelp);
+  EXPECT_EQ(mistake({"chek"}).find("unknown command chek\n  did you mean spmd-run check?"), 0u);
+  EXPECT_EQ(mistake({"cahce", "ls"}).find("unknown command cahce"), 0u);
+  EXPECT_EQ(mistake({"cache", "lst"}),
+            std::string("cache: found \"lst\", expected ls or clear\n  did you mean ls?") + kHelp);
+  EXPECT_FALSE(parse({"checl.mlir"}).stop);
+  EXPECT_EQ(mistake({"a.mlir", "b.mlir"}), std::string("unexpected argument b.mlir") + kHelp);
+}
+
+TEST(CommandLine, OptionsOfAnotherCommand) {
+  EXPECT_EQ(mistake({"check", "m", "--steps", "3"}),
+            std::string("--steps is no option of spmd-run check\n  it is one of a run") + kHelp);
+  EXPECT_EQ(mistake({"m", "--json"}).find("--json is no option of a run\n"), 0u);
+  EXPECT_EQ(mistake({"cache", "ls", "--json"}).find("--json is no option of spmd-run cache"), 0u);
 }
 
 // An option is one line: its place has no line number.
 TEST(CommandLine, SettingsAreNamedWhole) {
   EXPECT_EQ(refused_setting("train.steps=abc"),
-            "--set train.steps=abc: train.steps is \"abc\", expected an integer\n"
-            "  write it in digits, for example 4");
+            "--set train.steps=abc: train.steps: found \"abc\", expected a number of steps of at "
+            "least 1\n  for example: --set train.steps=4");
   EXPECT_EQ(refused_setting("state={a"),
             "--set state={a: not valid YAML: end of map flow not found\n"
             "  look there and in the lines before for indentation, quotes and brackets");

@@ -44,8 +44,8 @@ TEST(Config, ReadsEverything) {
   EXPECT_EQ(config.batches, "batches.safetensors");
   EXPECT_EQ(config.out, "final.safetensors");
   EXPECT_EQ(config.report, "out/");
-  EXPECT_EQ(config.log.every, 10);
-  EXPECT_EQ(config.log.progress, Progress::kOff);
+  EXPECT_EQ(config.log_every, 10);
+  EXPECT_EQ(config.log_progress, "off");
 }
 
 TEST(Config, PrintedConfigReadsBack) {
@@ -63,12 +63,12 @@ TEST(Config, FlagsWin) {
   RunConfig flags;
   flags.steps = 3;
   flags.mesh = parse_mesh_spec("data=4");
-  flags.log.every = 1;
+  flags.log_every = 1;
   const RunConfig config = merge(parse_run_config(kFull, "run.yaml"), flags);
   EXPECT_EQ(config.steps, 3);
   EXPECT_EQ(config.mesh->to_string(), "data=4");
-  EXPECT_EQ(config.log.every, 1);
-  EXPECT_EQ(config.log.jsonl, "metrics.jsonl");
+  EXPECT_EQ(config.log_every, 1);
+  EXPECT_EQ(config.log_jsonl, "metrics.jsonl");
   EXPECT_EQ(config.out, "final.safetensors");
 }
 
@@ -83,11 +83,16 @@ TEST(Config, UnknownKeys) {
 }
 
 TEST(Config, MalformedValues) {
-  EXPECT_HAS(config_error("train: {steps: many}"), "train.steps is \"many\", expected an integer");
-  EXPECT_HAS(config_error("train: {steps: 0}"), "train.steps is 0, expected at least 1");
+  EXPECT_EQ(config_error("train: {steps: many}"),
+            "run.yaml:1: train.steps: found \"many\", expected a number of steps of at least 1\n"
+            "  for example: steps: 4");
+  EXPECT_HAS(config_error("train: {steps: 0}"), "train.steps: found \"0\", expected a number");
   EXPECT_HAS(config_error("train: 3"), "train is a value, expected a map");
   EXPECT_HAS(config_error("out: [a]"), "out is a list, expected a text");
-  EXPECT_HAS(config_error("out: ''"), "out is empty");
+  EXPECT_HAS(config_error("out: ''"), "out: found \"\", expected a path");
+  EXPECT_HAS(config_error("device: cup"),
+             "expected cpu, cuda or auto\n  did you mean device: cpu?");
+  EXPECT_HAS(config_error("watchdog: -1"), "run.yaml:1: watchdog: found \"-1\", expected seconds");
   EXPECT_HAS(config_error("steps: [1"), "run.yaml:1:");
   EXPECT_HAS(config_error("out: a\nout: b\n"), "run.yaml:2: key \"out\" occurs twice");
   EXPECT_HAS(config_error("data: {path: a}\nbatches: b\n"), "both data and batches");

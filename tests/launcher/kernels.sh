@@ -22,7 +22,9 @@ expect_success
 cmp cold.st warm.st || fail "kernels from the cache give other numbers"
 run cache ls --cache-dir cache
 expect_success
-says 'in cache/kernels'
+says 'in 1 entry in cache/kernels'
+grep -qE '[0-9] [KM]iB +[0-9]+ (s|minutes?) +model.mlir: [0-9]+ kernels? for the CPU: [0-9]+ [a-z]+' stdout ||
+  fail "cache ls does not say what an entry is of"
 
 # A damaged entry is compiled again.
 for entry in cache/kernels/*.kernels; do printf 'damaged' > "$entry"; done

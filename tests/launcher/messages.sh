@@ -26,6 +26,19 @@ run "${good[@]}" --state wrong.safetensors
 expect_error 3 'wrong.safetensors: lacks a tensor for 1 argument of model.mlir' 'kernel' \
   'name the tensors as the program does, for example params.w'
 
+# Nothing is trained, whether or not --state is given.
+run stateless.mlir --mesh data=1 --init random --batches batches.safetensors
+expect_success
+says 'warning: stateless.mlir: keeps no state: no result replaces an argument' stderr
+says "  1 argument may be state that no result replaces: argument 0 f32[4,2] is one, of which" stderr
+says 'donate_argnums=0' stderr
+run check stateless.mlir
+expect_success
+says 'keeps no state'
+run model.mlir --mesh data=1 --init random --batches batches.safetensors
+expect_success
+[[ ! -s stderr ]] || fail "a warning about a program that keeps its state"
+
 # A state that is a bare array, or a tuple of them, has no names: types say which is which.
 sed "s/result\[0\]\['params'\]\['w'\]/result[0]/" model.mlir > bare.mlir
 run bare.mlir --mesh data=1 --state wrong.safetensors --batches batches.safetensors --out bare.st
@@ -50,6 +63,37 @@ run "${good[@]}" --batches differ.safetensors
 expect_error 3 'differ.safetensors: tensor y: holds 3 batches, and' 'tensor x holds 5' '--steps 3'
 run "${good[@]}" --batches differ.safetensors --steps 3
 expect_success
+
+# Whatever is wrong with a batch file, the message says what to do about it.
+write_tensors lacks.safetensors "x:F32:[5,8,4]:$one"
+run "${good[@]}" --batches lacks.safetensors
+expect_error 3 'lacks.safetensors: lacks a tensor for 1 argument of model.mlir:' '    y f32[8,2]' \
+  'give a file that has them to --batches, or draw them: --init random' \
+  '--batches has a slice of each for every step, and --state what is the same in all'
+write_tensors other.safetensors "x:F32:[5,8,4]:$one" "labels:F64:[5,8,3]:0000000000000000"
+run "${good[@]}" --batches other.safetensors
+expect_error 3 '    labels f64[5,8,3]' 'name the tensors as the program does, for example y'
+write_tensors double.safetensors "x:F64:[5,8,4]:0000000000000000" "y:F32:[5,8,2]:$zero"
+run "${good[@]}" --batches double.safetensors
+expect_error 3 'tensor x: is f64[5,8,4]; a batch of x is f32[8,4]' \
+  'convert it to f32, in Python: tensor.astype("float32")'
+write_tensors single.safetensors "x:F32:[8,4]:$one" "y:F32:[8,2]:$zero"
+run "${good[@]}" --batches single.safetensors
+expect_error 3 'tensor x: is f32[8,4]; a batch of x is f32[8,4]' 'tensor[None]'
+write_tensors larger.safetensors "x:F32:[5,16,4]:$one" "y:F32:[5,16,2]:$zero"
+run "${good[@]}" --batches larger.safetensors
+expect_error 3 'tensor x: is f32[5,16,4]; a batch of x is f32[8,4]' \
+  'cut the data into batches of that' 'or export it for another'
+run "${good[@]}" --batches nowhere.npz
+expect_error 3 'nowhere.npz: cannot be read: No such file' "it is looked up in $PWD"
+printf 'PK\x03\x04%022d\x05\0\0\0x.npycontent' 0 > batches.npz
+run "${good[@]}" --batches batches.npz
+expect_error 3 'batches.npz: is a NumPy archive (.npz), which is not read' \
+  'unzip batches.npz -d batches' 'safetensors.numpy.save_file(dict(numpy.load("batches.npz"))'
+run model.mlir --mesh data=1 --state state.safetensors
+expect_error 3 '--batches: no file for 2 arguments of model.mlir:' 'pass --batches FILE'
+run "${good[@]}" --steps 9
+expect_error 3 'holds 5 batches, but 9 steps are asked for' '--steps 5'
 
 # --- --check
 write_header '{}' > empty.safetensors
@@ -102,6 +146,33 @@ expect_success
 says 'caf\xE9.mlir on data=4'
 run check $'caf\xe9.mlir' --json
 expect_success
+
+sed '/stablehlo.multiply %2/c\    %3 = stablehlo.custom_call @mystery(%2) : (tensor<4x2xf32>) -> tensor<4x2xf32>' \
+  model.mlir > calls.mlir
+run calls.mlir --mesh data=1 --init random
+expect_error 3 'calls.mlir: 1 kind of custom calls for code outside of the program:' \
+  'custom call to "mystery" (1x, first at calls.mlir:'
+
+# --- what a run is told and cannot do
+run "${good[@]}" --cuda-graphs on --device cpu
+expect_success
+says 'warning: --cuda-graphs on does nothing: this run is on no GPU' stderr
+cat > maximal.mlir <<'MLIR'
+module @maximal {
+  sdy.mesh @max = <[], device_ids=[0]>
+  func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@max, []>,
+                                            tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {
+    %0 = stablehlo.add %a, %a : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+MLIR
+run maximal.mlir --init random
+expect_success
+says 'note: maximal.mlir:3:60: a maximal sharding, of a tensor on one device, is read as replicated'
+run maximal.mlir --init random --ranks 2
+expect_error 2 "maximal.mlir: the program's shardings are all maximal (the first is at maximal.mlir:3:" \
+  'but there are 2 ranks' 'or run on one rank'
 
 # --- Plans
 run "${good[@]}" --save-plan step.plan

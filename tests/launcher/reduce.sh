@@ -63,7 +63,7 @@ module @unknown {
 }
 MLIR
 reduces 0 unknown.mlir
-says 'fails at emit_plan'
+says 'fails at check_custom_calls'
 says '@MyKernel' stdout
 says 'tensor<1x1xf32>' stdout
 for op in negate 'stablehlo.add' inner; do lacks "$op" stdout; done

@@ -81,6 +81,12 @@ expect 'spmd-opt: no program given: expected a file
   see spmd-opt --help' "$SPMD_OPT"
 expect 'spmd-opt: --emit: found "foo", expected text or proto
   see spmd-opt --help' "$SPMD_OPT" "$program" --emit foo
+expect 'spmd-opt: unknown option --evalute
+  did you mean --evaluate?
+  see spmd-opt --help' "$SPMD_OPT" "$program" --evalute
+expect 'spmd-opt: unknown option --sed
+  did you mean --seed?' "$SPMD_OPT" reduce "$program" --sed 3
+expect 'spmd-opt: unexpected argument other' "$SPMD_OPT" "$program" other
 for tolerance in abc -1 nan 1x; do
   expect "spmd-opt: --tolerance: found \"$tolerance\", expected a number of at least 0" \
     "$SPMD_OPT" "$program" --check --tolerance=$tolerance

@@ -35,6 +35,7 @@ collective='in (all_reduce|all_gather|reduce_scatter) of .* for rank [01]$'
 die
 [[ $status != 0 ]] || fail "exit code 0 after a rank was killed"
 says "^spmd-run: rank [01]: was told to end \(SIGTERM\) while it waited $collective"
+[[ $(grep -c 'SIGTERM' stderr) == 1 ]] || fail "the other rank says twice how it was ended"
 
 die --enable-recovery
 says "^spmd-run: rank [01]: waited 2 s $collective"

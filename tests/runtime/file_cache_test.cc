@@ -40,6 +40,21 @@ TEST_F(FileCacheTest, KeepsWhatIsPut) {
   EXPECT_EQ(cache.clear(), 0);
 }
 
+TEST_F(FileCacheTest, ListsWhatEntriesAreOf) {
+  const FileCache cache(folder_ + "/deep/cache", "kernels");
+  cache.put(key_, "some code", "step.mlir: 3 kernels");
+  EXPECT_EQ(cache.find(key_), "some code");
+  ASSERT_EQ(cache.list().size(), 1u);
+  EXPECT_EQ(cache.list()[0].what, "step.mlir: 3 kernels");
+  cache.put(key_, "some code", std::string(1000, 'x'));
+  EXPECT_EQ(cache.list()[0].what, std::string(400, 'x'));
+  EXPECT_EQ(cache.find(key_), "some code");
+  cache.put(key_, "some code", std::string("a\0b", 3));
+  EXPECT_EQ(cache.list()[0].what, "a");
+  std::ofstream(entry()) << "spmdk001 of an older version";
+  EXPECT_EQ(cache.list()[0].what, "");
+}
+
 TEST_F(FileCacheTest, SaysWhyNothingIsKept) {
   const FileCache cache(folder_ + "/deep", "kernels");
   cache.put(key_, "some code");

@@ -226,5 +226,41 @@ TEST_F(Io, SourcesAreKnownByContent) {
   EXPECT_NE(got.find("the nearest is layer.bias"), std::string::npos) << got;
 }
 
+// What NumPy, PyTorch and others write is named, with how to convert it.
+TEST_F(Io, NamesForeignFiles) {
+  const auto zip_of = [](const std::string& entry) {
+    std::string header("PK\x03\x04", 4);
+    header += std::string(22, '\0') + static_cast<char>(entry.size()) + std::string(3, '\0');
+    return header + entry + "content";
+  };
+  const auto refusal = [&](const std::string& name, const std::string& bytes) {
+    write(name, bytes);
+    return error_of([&] { open_tensor_source(path(name)); });
+  };
+  const std::string npz = refusal("b.npz", zip_of("x.npy"));
+  EXPECT_EQ(npz.find(path("b.npz") + ": is a NumPy archive (.npz), which is not read\n  unzip it"),
+            0u)
+      << npz;
+  EXPECT_NE(npz.find("save_file(dict(numpy.load(\"" + path("b.npz") + "\")), \"b.safetensors\")"),
+            npz.npos)
+      << npz;
+  EXPECT_NE(refusal("a.pt", zip_of("a/data.pkl")).find("is a PyTorch file, which is not read\n"),
+            npz.npos);
+  EXPECT_NE(refusal("a.zip", zip_of("readme.txt")).find("is a ZIP archive"), npz.npos);
+  EXPECT_NE(refusal("a.h5", "\x89HDF\r\n\x1a\n0000").find("is an HDF5 file"), npz.npos);
+  EXPECT_NE(refusal("a.gz", "\x1f\x8b\x08 0000000").find("is compressed by gzip"), npz.npos);
+  EXPECT_NE(refusal("a.pkl", "\x80\x04 0000000").find("is a Python pickle"), npz.npos);
+  // The first file of a folder in which nothing is to be read.
+  fs::create_directories(path("folder"));
+  write("folder/b.npz", zip_of("x.npy"));
+  EXPECT_NE(error_of([&] { open_tensor_source(path("folder")); }).find("folder/b.npz: is a NumPy"),
+            npz.npos);
+  // A safetensors file whose header has 0x088b1f bytes is one.
+  std::string header = R"({"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+  header.resize(0x088b1f, ' ');
+  write("spaces.safetensors", with_header(header, "a"));
+  EXPECT_EQ(open_tensor_source(path("spaces.safetensors"))->names()[0], "x");
+}
+
 }  // namespace
 }  // namespace spmd

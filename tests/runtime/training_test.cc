@@ -200,7 +200,7 @@ class TrainingErrors : public Training {
 TEST_F(TrainingErrors, BeforeTheFirstStep) {
   EXPECT_EQ(error_of([](TrainingRun& run) { run.steps = 5; }),
             "batches: tensor x: holds 3 batches, but 5 steps are asked for\n"
-            "  give more batches or ask for fewer steps");
+            "  give more batches, or ask for fewer steps: --steps 3");
   EXPECT_EQ(error_of([](TrainingRun& run) { run.initial.clear(); }),
             "m.mlir: 1 argument without a value:\n  params.w f32[2]\n"
             "  give them in the state or in the batches");

@@ -164,8 +164,30 @@ void CudaDevice::run_step(std::span<std::byte* const> buffers, const std::functi
                printable(graphs_->obstacle()));
 }
 
+namespace {
+
+// The members of a group that has no compiled kernel.
+class MembersInTurn : public Kernel {
+ public:
+  explicit MembersInTurn(std::vector<KernelPtr> members) : members_(std::move(members)) {}
+  void run(const RunContext& context) override {
+    for (const KernelPtr& member : members_) member->run(context);
+  }
+
+ private:
+  std::vector<KernelPtr> members_;
+};
+
+}  // namespace
+
 KernelPtr CudaDevice::make_kernel(const plan::Step& step, LoadContext& context) {
   context.op = step.op();
+  if (step.has_grouped() && (!compiled_ || step.kernel() == 0)) {
+    std::vector<KernelPtr> members;
+    for (const plan::Step& member : step.grouped().steps())
+      members.push_back(make_kernel(member, context));
+    return std::make_unique<MembersInTurn>(std::move(members));
+  }
   if (KernelPtr kernel = make_gpu_kernel(step, context)) {
     ++gpu_steps_;
     return traced(step, false, std::move(kernel));

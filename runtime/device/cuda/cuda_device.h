@@ -45,7 +45,7 @@ class CudaDevice : public Device {
   void copy_out(void* to, const std::byte* from, int64_t bytes) override;
   void copy(std::byte* to, const std::byte* from, int64_t bytes) override;
   void synchronize() override { gpu_.synchronize(); }
-  bool draw(const NormalDraw& draw, const plan::Placement& placement, const LocalBlock& block,
+  bool draw(const RandomDraw& draw, const plan::Placement& placement, const LocalBlock& block,
             std::byte* to) override;
 
   KernelPtr make_kernel(const plan::Step& step, LoadContext& context) override;

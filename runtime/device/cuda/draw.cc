@@ -25,13 +25,14 @@ std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-bool CudaDevice::draw(const NormalDraw& draw, const plan::Placement& placement,
+bool CudaDevice::draw(const RandomDraw& draw, const plan::Placement& placement,
                       const LocalBlock& block, std::byte* to) {
   const std::vector<int64_t> global = dense_strides(plan::dims_of(placement.global_shape())),
                              local = dense_strides(plan::dims_of(placement.local_shape()));
   const cpu::Iteration it = in_memory_order(block.size, {global, local});
   const std::optional<Space> space = space_of(it.shape);
   const bool draws = draws_values(draw, placement.dtype());
+  if (draws && draw.bound > 0) return false;  // integers are few: batches and class numbers
   if (draws && !space) return false;
   const int64_t bytes =
       plan::element_count(placement.local_shape()) * plan::byte_size(placement.dtype());

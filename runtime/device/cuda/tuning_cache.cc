@@ -106,7 +106,7 @@ std::optional<std::string> TuningCache::find_value(const std::string& what) {
 
 void TuningCache::put_value(const std::string& what, const std::string& value) {
   const std::string head = fmt::format("{}; {}\n", machine_, what);
-  files_.put(FileCache::key({head}), head + value);
+  files_.put(FileCache::key({head}), head + value, what);
   wrote_ = true;
 }
 

@@ -106,7 +106,7 @@ struct RandomParameters {
   uint64_t counters = 0;  // used in all
 };
 
-// A block of a draw (runtime/normal_draw.h).
+// A block of a draw (runtime/random_draw.h).
 struct DrawParameters {
   Space space;  // the block's
   int64_t global[kMostDims] = {}, local[kMostDims] = {};

@@ -1,4 +1,4 @@
-#include "runtime/normal_draw.h"
+#include "runtime/random_draw.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,41 @@
 namespace spmd {
 namespace {
 
-void store_drawn(plan::DType dtype, double value, std::byte* to) {
+bool is_drawn_float(plan::DType dtype) {
+  return dtype == plan::F64 || dtype == plan::F32 || dtype == plan::BF16 || dtype == plan::F16;
+}
+
+// How many values from 0 on an integer can have; 0: the type is no integer.
+uint64_t integer_range(plan::DType dtype) {
+  if (!plan::is_integer(dtype)) return 0;
+  int64_t bits = 8 * plan::byte_size(dtype);
+  if (dtype == plan::S4 || dtype == plan::U4) bits = 4;
+  if (dtype == plan::S2 || dtype == plan::U2) bits = 2;
+  if (plan::is_signed_int(dtype)) --bits;
+  return bits == 64 ? UINT64_MAX : uint64_t{1} << bits;
+}
+
+// The high word of a random one times the bound: uniform but for less than bound / 2^64.
+uint64_t integer_below(uint64_t bound, uint64_t seed, uint64_t index) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<uint64_t>(Wide{normal::mix(seed + 2 * index)} * bound >> 64);
+}
+
+void store_integer(plan::DType dtype, uint64_t value, std::byte* to) {
+  const auto put = [&](auto element) { std::memcpy(to, &element, sizeof(element)); };
+  switch (plan::byte_size(dtype)) {
+    case 1:
+      return put(static_cast<uint8_t>(value));
+    case 2:
+      return put(static_cast<uint16_t>(value));
+    case 4:
+      return put(static_cast<uint32_t>(value));
+    default:
+      return put(value);
+  }
+}
+
+void store_float(plan::DType dtype, double value, std::byte* to) {
   const auto put = [&](auto element) { std::memcpy(to, &element, sizeof(element)); };
   const auto narrow = static_cast<float>(value);
   switch (dtype) {
@@ -25,6 +59,13 @@ void store_drawn(plan::DType dtype, double value, std::byte* to) {
     default:
       return put(float_to_f16(narrow));
   }
+}
+
+void store_drawn(plan::DType dtype, const RandomDraw& draw, uint64_t index, std::byte* to) {
+  if (is_drawn_float(dtype))
+    return store_float(dtype, draw.deviation * normal::value(draw.seed, index), to);
+  const uint64_t bound = std::min(static_cast<uint64_t>(draw.bound), integer_range(dtype));
+  store_integer(dtype, integer_below(bound, draw.seed, index), to);
 }
 
 struct DrawnRow {
@@ -66,12 +107,12 @@ void in_parts(int64_t count, const Work& work) {
 
 }  // namespace
 
-bool draws_values(const NormalDraw& draw, plan::DType dtype) {
-  if (draw.deviation == 0) return false;
-  return dtype == plan::F64 || dtype == plan::F32 || dtype == plan::BF16 || dtype == plan::F16;
+bool draws_values(const RandomDraw& draw, plan::DType dtype) {
+  if (is_drawn_float(dtype)) return draw.deviation != 0;
+  return draw.bound > 1 && integer_range(dtype) > 0;
 }
 
-void draw_block(const NormalDraw& draw, const plan::Placement& placement, const LocalBlock& block,
+void draw_block(const RandomDraw& draw, const plan::Placement& placement, const LocalBlock& block,
                 std::byte* local) {
   const plan::DType dtype = placement.dtype();
   if (!draws_values(draw, dtype)) return;
@@ -83,9 +124,8 @@ void draw_block(const NormalDraw& draw, const plan::Placement& placement, const 
       const DrawnRow& row = rows[static_cast<size_t>(i / columns)];
       const int64_t first = i % columns, count = std::min(columns - first, end - i);
       for (int64_t c = first; c < first + count; ++c)
-        store_drawn(
-            dtype, draw.deviation * normal::value(draw.seed, static_cast<uint64_t>(row.global + c)),
-            local + (row.local + c) * bytes);
+        store_drawn(dtype, draw, static_cast<uint64_t>(row.global + c),
+                    local + (row.local + c) * bytes);
       i += count;
     }
   });

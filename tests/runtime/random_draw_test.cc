@@ -1,4 +1,4 @@
-#include "runtime/normal_draw.h"
+#include "runtime/random_draw.h"
 
 #include <gtest/gtest.h>
 
@@ -51,8 +51,8 @@ plan::Placement placement_of(std::vector<int64_t> global, std::vector<int64_t> l
 
 // Parts of a tensor, the padded one too, are what the whole tensor has there; large enough that
 // threads share the work.
-TEST(NormalDraw, BlocksAreThoseOfTheWholeTensor) {
-  const NormalDraw draw{7, 0.5};
+TEST(RandomDraw, BlocksAreThoseOfTheWholeTensor) {
+  const RandomDraw draw{7, 0.5};
   constexpr int64_t kRows = 5, kColumns = 200000, kHalf = kColumns / 2;
   std::vector<float> whole(kRows * kColumns), part(3 * kHalf);
   draw_block(draw, placement_of({kRows, kColumns}, {kRows, kColumns}), {{0, 0}, {kRows, kColumns}},
@@ -68,9 +68,46 @@ TEST(NormalDraw, BlocksAreThoseOfTheWholeTensor) {
   EXPECT_EQ(whole[12345], static_cast<float>(0.5 * normal::value(7, 12345)));
 }
 
-TEST(NormalDraw, WithoutDeviationOrOfIntegersThereIsNothing) {
-  EXPECT_FALSE(draws_values({1, 0}, plan::F32));
+// Integers below a bound: each of 10 classes as often, within five deviations of a binomial; the
+// same for every size of integer; and in parts as in the whole.
+TEST(RandomDraw, IntegersAreUniformBelowTheirBound) {
+  constexpr int64_t kCount = 100000;
+  const RandomDraw draw{7, 0.02, 10};
+  plan::Placement placement = placement_of({kCount}, {kCount});
+  placement.set_dtype(plan::S32);
+  std::vector<int32_t> whole(kCount), part(100);
+  draw_block(draw, placement, {{0}, {kCount}}, reinterpret_cast<std::byte*>(whole.data()));
+  std::vector<int> counts(10, 0);
+  for (int32_t value : whole) {
+    ASSERT_TRUE(value >= 0 && value < 10) << value;
+    ++counts[static_cast<size_t>(value)];
+  }
+  for (int count : counts) EXPECT_NEAR(count, kCount / 10, 5 * std::sqrt(kCount * 0.1 * 0.9));
+  plan::Placement half = placement_of({kCount}, {100});
+  half.set_dtype(plan::S32);
+  draw_block(draw, half, {{kCount - 90}, {90}}, reinterpret_cast<std::byte*>(part.data()));
+  for (size_t i = 0; i < 100; ++i) ASSERT_EQ(part[i], i < 90 ? whole[kCount - 90 + i] : 0) << i;
+  placement.set_dtype(plan::S64);
+  std::vector<int64_t> wide(kCount);
+  draw_block(draw, placement, {{0}, {kCount}}, reinterpret_cast<std::byte*>(wide.data()));
+  EXPECT_TRUE(std::equal(wide.begin(), wide.end(), whole.begin()));
+}
+
+// A byte holds no more than its range of a bound that is larger.
+TEST(RandomDraw, BoundsEndWithTheType) {
+  plan::Placement placement = placement_of({1000}, {1000});
+  placement.set_dtype(plan::S8);
+  std::vector<int8_t> values(1000);
+  draw_block({3, 0, 50257}, placement, {{0}, {1000}}, reinterpret_cast<std::byte*>(values.data()));
+  EXPECT_EQ(*std::min_element(values.begin(), values.end()), 0);
+  EXPECT_EQ(*std::max_element(values.begin(), values.end()), 127);
+}
+
+TEST(RandomDraw, WithoutDeviationOrBoundThereIsNothing) {
+  EXPECT_FALSE(draws_values({1, 0, 10}, plan::F32));
   EXPECT_FALSE(draws_values({1, 0.02}, plan::S32));
+  EXPECT_FALSE(draws_values({1, 0.02, 1}, plan::S32));
+  EXPECT_TRUE(draws_values({1, 0, 2}, plan::U8));
   EXPECT_FALSE(draws_values({1, 0.02}, plan::F8E4M3));
   EXPECT_TRUE(draws_values({1, 0.02}, plan::F16));
 }

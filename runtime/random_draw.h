@@ -9,16 +9,19 @@
 
 namespace spmd {
 
-struct NormalDraw {
+// Floats of 16 bits or more are normal with mean 0, integers uniform in [0, bound); what is left is
+// zero.
+struct RandomDraw {
   uint64_t seed = 0;
-  double deviation = 0;  // 0, and of types that are no floats of 16 bits or more: zeros
+  double deviation = 0;
+  int64_t bound = 0;
 };
 
 // Whether there is anything but zeros to write.
-bool draws_values(const NormalDraw& draw, plan::DType dtype);
+bool draws_values(const RandomDraw& draw, plan::DType dtype);
 
 // Writes a block of the draw into zeros, by as many threads as there are cores.
-void draw_block(const NormalDraw& draw, const plan::Placement& placement, const LocalBlock& block,
+void draw_block(const RandomDraw& draw, const plan::Placement& placement, const LocalBlock& block,
                 std::byte* local);
 
 }  // namespace spmd

@@ -1,0 +1,16 @@
+// What a run of one process says when it is ended by Ctrl-C (SIGINT) or told to end (SIGTERM).
+// Ranks that are processes of their own: collectives/comm/termination.h.
+#pragma once
+
+#include <cstdint>
+
+namespace spmd {
+
+// From now on these signals are answered with one line, and end the process as they do otherwise.
+// Those that whoever started it had switched off stay so.
+void answer_interruption();
+
+// For that line: `done` of `steps` steps are done. Called on one thread.
+void note_steps(int64_t done, int64_t steps);
+
+}  // namespace spmd
