@@ -80,11 +80,13 @@ SPMD_BINARY_DIR=${PROJECT_BINARY_DIR}")
   endforeach()
 endfunction()
 
-# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver, cuBLASLt and NCCL, which run on the host, and
-# for a cuDNN that is too old, in the folder fake_cuda of the build. With SPMD_CUDA_LIBRARY_PATH set to it,
-# --device cuda runs where there is no GPU; plans must have no compiled kernels (--codegen off).
+# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver, cuBLASLt and NCCL, which run on the host,
+# for a cuDNN that is too old, and for a machine that starts no further thread, in the folder fake_cuda
+# of the build. With SPMD_CUDA_LIBRARY_PATH set to it, --device cuda runs where there is no GPU; plans
+# must have no compiled kernels (--codegen off).
 function(spmd_fake_cuda folder)
-  add_library(spmd_fake_driver SHARED ${folder}/driver.cc ${folder}/kernels.cc)
+  add_library(spmd_fake_driver SHARED ${folder}/driver.cc ${folder}/kernels.cc
+                                      ${folder}/scheduler.cc)
   add_library(spmd_fake_cublas_lt SHARED ${folder}/cublas_lt.cc)
   add_library(spmd_fake_nccl SHARED ${folder}/nccl.cc)
   foreach(target IN ITEMS spmd_fake_cublas_lt spmd_fake_nccl)
@@ -98,8 +100,10 @@ function(spmd_fake_cuda folder)
                         SOVERSION ${CUDAToolkit_VERSION_MAJOR})
   set_target_properties(spmd_fake_nccl PROPERTIES OUTPUT_NAME nccl SOVERSION 2)
   add_library(spmd_fake_cudnn SHARED ${folder}/cudnn.cc)
+  add_library(spmd_fake_threads SHARED ${folder}/threads.cc)
   set_target_properties(spmd_fake_cudnn PROPERTIES OUTPUT_NAME cudnn SOVERSION 9)
-  foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt spmd_fake_nccl spmd_fake_cudnn)
+  foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt spmd_fake_nccl spmd_fake_cudnn
+                          spmd_fake_threads)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
     target_link_libraries(${target} PRIVATE spmd::cuda_headers)
     target_compile_options(${target} PRIVATE -O1 -w)  # kernels are written for another compiler

@@ -47,4 +47,23 @@ std::vector<plan::Sequence*> sequences_of(plan::Step& step) {
   return result;
 }
 
+namespace {
+
+void add_uses(plan::Step& step, StepUses& uses) {
+  for_each_view(step, [&](plan::View& view, bool writes) {
+    StepUse& use = uses[view.buffer()];
+    (writes ? use.writes : use.reads) = true;
+  });
+  for (plan::Sequence* inner : sequences_of(step))
+    for (plan::Step& part : *inner->mutable_steps()) add_uses(part, uses);
+}
+
+}  // namespace
+
+StepUses uses_of(plan::Step& step) {
+  StepUses uses;
+  add_uses(step, uses);
+  return uses;
+}
+
 }  // namespace spmd::codegen

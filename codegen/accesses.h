@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "runtime/plan/accesses.h"
@@ -20,5 +21,12 @@ bool is_copy(const plan::Step& step);
 
 // The sequences inside a step: a loop's condition and body, a branch's branches.
 std::vector<plan::Sequence*> sequences_of(plan::Step& step);
+
+// How a step and those inside of it use each storage.
+struct StepUse {
+  bool reads = false, writes = false;
+};
+using StepUses = std::map<int, StepUse>;
+StepUses uses_of(plan::Step& step);
 
 }  // namespace spmd::codegen

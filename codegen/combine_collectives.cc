@@ -9,9 +9,7 @@
 #include "runtime/plan/plan.h"
 
 namespace spmd::codegen {
-namespace {
 
-// What calls must share to become one.
 std::string signature(const plan::Collective& collective) {
   plan::Collective common;
   common.set_kind(collective.kind());
@@ -32,6 +30,8 @@ int64_t input_bytes(const plan::Collective& collective) {
     bytes += plan::element_count(part.in().shape()) * plan::byte_size(part.in().dtype());
   return bytes;
 }
+
+namespace {
 
 class Combiner {
  public:

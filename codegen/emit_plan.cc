@@ -3,10 +3,12 @@
 #include <set>
 
 #include "codegen/assign_streams.h"
+#include "codegen/cluster_collectives.h"
 #include "codegen/coalesce.h"
 #include "codegen/combine_collectives.h"
 #include "codegen/dot_epilogues.h"
 #include "codegen/emitter.h"
+#include "codegen/group_steps.h"
 #include "codegen/order_steps.h"
 #include "codegen/product_layout.h"
 #include "codegen/step_tree.h"
@@ -40,13 +42,17 @@ class PlanEmitter {
     arguments(emitter);
     plan::Sequence body =
         emitter.emit_block(fn_.body(), [&](const Op& last) { results(emitter, last); });
-    if (info_.combine_bytes > 0) combine_collectives(body, info_.combine_bytes);
+    if (info_.combine_bytes > 0) {
+      cluster_collectives(body, storages_, info_.combine_bytes);
+      combine_collectives(body, info_.combine_bytes);
+    }
     const std::vector<int> fused = fuse(body);
     const std::vector<AliasedPair> aliased = aliased_pairs();
     order_steps(body, storages_, aliased);
     std::vector<int> storage_of = coalesce(body, storages_, aliased);
     for (size_t i = 0; i < fused.size(); ++i)
       storage_of[i] = storage_of[static_cast<size_t>(fused[i])];
+    if (info_.group_steps) group_steps(body, storages_, info_.fusions);
     buffers(body, storage_of);
     plan_.add_programs()->mutable_body()->Swap(&body);
     if (info_.shape_products) add_dot_epilogues(plan_, info_.fusions);
@@ -76,6 +82,10 @@ class PlanEmitter {
       const TensorType& type = fn_.type(value);
       const int storage = storages_.add(plan::Buffer::ARGUMENT, type.num_bytes());
       emitter.define_as(value, dense_view(storage, type));
+      if (const CarriedValue* carried = carried_by(&CarriedValue::argument, i)) {
+        add_carried(*carried, dense_view(storage, type));
+        continue;
+      }
       plan::Argument* argument = plan_.add_arguments();
       argument->set_name(info_.arguments[i].name);
       *argument->mutable_placement() = placement(type, info_.arguments[i]);
@@ -84,6 +94,32 @@ class PlanEmitter {
       argument->set_aliased_result(
           i < fn_.argument_info.size() ? fn_.argument_info[i].aliased_result : -1);
     }
+  }
+
+  // The carried value whose argument or result is number `i`; null: there is none.
+  const CarriedValue* carried_by(int CarriedValue::*number, size_t i) const {
+    for (const CarriedValue& carried : info_.carried)
+      if (carried.*number == static_cast<int>(i)) return &carried;
+    return nullptr;
+  }
+
+  void add_carried(const CarriedValue& value, const View& view) {
+    const auto source = static_cast<size_t>(value.source);
+    const TensorType& type = fn_.type(fn_.arguments()[source]);
+    plan::Carried* carried = plan_.add_carried();
+    carried->set_buffer(view.storage);
+    carried->set_argument(value.source);
+    carried->mutable_derive()->set_op(info_.arguments[source].name);
+    plan::Elementwise& map = *carried->mutable_derive()->mutable_elementwise();
+    map.mutable_shape()->Add(view.shape.begin(), view.shape.end());
+    map.mutable_program()->add_inputs(to_plan(type.dtype));
+    plan::Instruction* convert = map.mutable_program()->add_instructions();
+    convert->set_op(plan::CONVERT);
+    convert->set_dtype(to_plan(view.dtype));
+    convert->add_args(0);
+    map.mutable_program()->add_outputs(1);
+    *map.add_inputs() = to_plan(dense_view(plan_.arguments(value.source).buffer(), type), false);
+    *map.add_outputs() = to_plan(view, false);
   }
 
   // The argument that a result is as it came, or -1. Of an argument that another result replaces,
@@ -100,9 +136,16 @@ class PlanEmitter {
   }
 
   void results(Emitter& emitter, const Op& last) {
+    int carried_results = 0;
     for (size_t i = 0; i < last.operands.size(); ++i) {
       const ValueId value = last.operands[i];
       const TensorType& type = fn_.type(value);
+      if (carried_by(&CarriedValue::result, i) != nullptr) {
+        const int next = storages_.add(plan::Buffer::RESULT, type.num_bytes());
+        plan_.mutable_carried(carried_results++)->set_next(next);
+        emitter.assign(value, dense_view(next, type));
+        continue;
+      }
       plan::Result* result = plan_.add_results();
       result->set_name(info_.results[i].name);
       *result->mutable_placement() = placement(type, info_.results[i]);
@@ -126,6 +169,8 @@ class PlanEmitter {
       if (argument.aliased_result() < 0 || returned.contains(argument.buffer())) continue;
       pairs.push_back({argument.buffer(), plan_.results(argument.aliased_result()).buffer()});
     }
+    for (const plan::Carried& carried : plan_.carried())
+      pairs.push_back({carried.buffer(), carried.next()});
     return pairs;
   }
 
@@ -160,10 +205,14 @@ class PlanEmitter {
       argument.set_buffer(number(argument.buffer()));
     for (plan::Result& result : *plan_.mutable_results())
       result.set_buffer(number(storage_of[static_cast<size_t>(result.buffer())]));
+    const auto renumber = [&](plan::View& view, bool) { view.set_buffer(number(view.buffer())); };
+    for (plan::Carried& carried : *plan_.mutable_carried()) {
+      carried.set_buffer(number(carried.buffer()));
+      carried.set_next(number(storage_of[static_cast<size_t>(carried.next())]));
+      for_each_view(*carried.mutable_derive(), renumber);
+    }
     const StepTree tree(body);
-    for (int s = 0; s < tree.num_steps(); ++s)
-      for_each_view(*tree[s].step,
-                    [&](plan::View& view, bool) { view.set_buffer(number(view.buffer())); });
+    for (int s = 0; s < tree.num_steps(); ++s) for_each_view(*tree[s].step, renumber);
     for (const Lifetime& life : lives)
       plan_.mutable_buffers(number(life.storage))->set_offset(life.offset);
   }

@@ -21,8 +21,16 @@ struct GlobalTensor {
   int64_t index_bound = 0;  // see plan.proto
 };
 
+// An argument and a result of main(), by number, that are no part of what the program takes and
+// gives: the Plan's Carried. The argument is the converted argument `source`. They come after all
+// others.
+struct CarriedValue {
+  int argument = -1, result = -1, source = -1;
+};
+
 struct EmitInfo {
   std::vector<GlobalTensor> arguments, results;
+  std::vector<CarriedValue> carried;
   // Collectives that can are combined up to so many bytes a call; 0: none are.
   int64_t combine_bytes = int64_t{32} << 20;
   // Reductions are fused with what surrounds them; only for a device that gets compiled kernels.
@@ -30,6 +38,9 @@ struct EmitInfo {
   // Products get epilogues and the order in which they are read (codegen/dot_epilogues.h,
   // product_layout.h); for a device whose library does that.
   bool shape_products = false;
+  // Small steps that are alike become one (codegen/group_steps.h); for a device that takes longer
+  // to start them than to do them.
+  bool group_steps = false;
   bool streams = false;  // collectives get one of their own (codegen/assign_streams.h)
   std::vector<codegen::FusionNote>* fusions = nullptr;  // gets what has been fused so
 };

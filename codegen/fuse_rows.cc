@@ -161,9 +161,20 @@ class SequenceFuser {
     const std::optional<kernels::Kernel> kernel =
         views <= kMostViews ? kernels::lower(trial, none_local) : std::nullopt;
     if (!kernel) return false;
-    // A warp's rows are one tile where they lie side by side.
-    const int64_t tiles = kernel->mapping == kernels::Mapping::kColumnTiles ? 32 : 1;
-    return elements <= kSmall || kernel->num_rows() / tiles >= options_.parallelism;
+    return elements <= kSmall ||
+           kernel->num_rows() / rows_together(*kernel) >= options_.parallelism;
+  }
+
+  // Rows that are one place's work. A warp's are where they lie side by side; with four for each
+  // thread where elements are stored, too, which a kernel without reductions would do in all
+  // places.
+  static int64_t rows_together(const kernels::Kernel& kernel) {
+    if (kernel.mapping != kernels::Mapping::kColumnTiles) return 1;
+    const auto is_element = [&](const kernels::Store& store) {
+      const Dims& strides = kernel.accesses[static_cast<size_t>(store.access)].strides.columns;
+      return std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 0; });
+    };
+    return std::any_of(kernel.stores.begin(), kernel.stores.end(), is_element) ? 128 : 32;
   }
 
   static plan::Step fused_step(const Unit& unit) {
@@ -290,6 +301,8 @@ void fuse_blocks(plan::Sequence& sequence, const FuseRowsOptions& options) {
 }  // namespace
 
 std::string to_string(const FusionNote& note) {
+  if (note.members > 0)
+    return fmt::format("{}: {} alike kernels in one launch", note.place, note.members);
   if (note.is_epilogue)
     return fmt::format("{}: the epilogue of a product, saves {}", note.place,
                        human_bytes(static_cast<double>(note.bytes_saved)));

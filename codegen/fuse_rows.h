@@ -26,16 +26,19 @@ struct FuseRowsOptions {
   int64_t least_recompute_gain = 0;
 };
 
-// One Fused step, or a product with its epilogue (dot_epilogues.h).
+// One Fused step, a product with its epilogue (dot_epilogues.h), or a group of alike steps
+// (group_steps.h).
 struct FusionNote {
-  std::string place;  // of its last step
+  std::string place;  // of its last step; of a group's first
   bool is_epilogue = false;
   int elementwise = 0, reductions = 0;
+  int members = 0;  // of a group
   // Memory traffic of one execution that the parts on their own would have had besides.
   int64_t bytes_saved = 0;
 };
 
-// "place: 3 elementwise kernels and 2 reductions in one, saves 12 MiB"
+// "place: 3 elementwise kernels and 2 reductions in one, saves 12 MiB", "place: 9 alike kernels in
+// one launch"
 std::string to_string(const FusionNote& note);
 
 // Fuses the steps of `body` and of the sequences inside. Storages that only one Fused step accesses

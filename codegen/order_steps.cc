@@ -12,21 +12,6 @@ namespace {
 // A step that makes at most this part of what it reads is a reduction.
 constexpr int64_t kReduction = 16;
 
-// Whether a step reads or writes each storage, in it or inside of it.
-struct StepUse {
-  bool reads = false, writes = false;
-};
-using StepUses = std::map<int, StepUse>;
-
-void add_uses(plan::Step& step, StepUses& accesses) {
-  for_each_view(step, [&](plan::View& view, bool writes) {
-    StepUse& access = accesses[view.buffer()];
-    (writes ? access.writes : access.reads) = true;
-  });
-  for (plan::Sequence* inner : sequences_of(step))
-    for (plan::Step& part : *inner->mutable_steps()) add_uses(part, accesses);
-}
-
 // For a storage, those that coalesce() can make one with it, as long as nobody reads its value once
 // theirs has begun: an argument's result, and what is copied to it.
 using Successors = std::multimap<int, int>;
@@ -54,7 +39,7 @@ class SequenceOrder {
     for (size_t s = 0; s < count; ++s) {
       Step& step = steps_[s];
       plan::Step& source = *sequence.mutable_steps(static_cast<int>(s));
-      add_uses(source, step.accesses);
+      step.accesses = uses_of(source);
       step.is_movable =
           sequences_of(source).empty() && !source.has_collective() && !is_copy(source);
       for (const auto& [storage, access] : step.accesses) ++left_[storage];
@@ -185,12 +170,9 @@ class SequenceOrder {
 // Storages that a sequence inside of others shares with them.
 void order(plan::Sequence& sequence, const StorageTable& storages, const Successors& aliased,
            const std::set<int>& outside) {
-  std::vector<StepUses> accesses(static_cast<size_t>(sequence.steps_size()));
   std::map<int, int> users;
-  for (int s = 0; s < sequence.steps_size(); ++s) {
-    add_uses(*sequence.mutable_steps(s), accesses[static_cast<size_t>(s)]);
-    for (const auto& [storage, access] : accesses[static_cast<size_t>(s)]) ++users[storage];
-  }
+  for (plan::Step& step : *sequence.mutable_steps())
+    for (const auto& [storage, access] : uses_of(step)) ++users[storage];
   for (int s = 0; s < sequence.steps_size(); ++s) {
     plan::Step& step = *sequence.mutable_steps(s);
     const std::vector<plan::Sequence*> inner = sequences_of(step);
@@ -202,9 +184,10 @@ void order(plan::Sequence& sequence, const StorageTable& storages, const Success
     // The sequences of a loop or a branch share storages among themselves.
     std::map<int, int> sequences;
     for (plan::Sequence* part : inner) {
-      StepUses own;
-      for (plan::Step& inside : *part->mutable_steps()) add_uses(inside, own);
-      for (const auto& [storage, access] : own)
+      std::set<int> own;
+      for (plan::Step& inside : *part->mutable_steps())
+        for (const auto& [storage, access] : uses_of(inside)) own.insert(storage);
+      for (int storage : own)
         if (++sequences[storage] > 1) shared.insert(storage);
     }
     for (plan::Sequence* part : inner) order(*part, storages, aliased, shared);

@@ -1,5 +1,6 @@
 #include "launcher/report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -123,11 +124,15 @@ void add_measurements(Json& report, const std::vector<StepTiming>& steps,
   memory["workspace_bytes"] = memory_bytes - sum_of(memory);
   report["peak_memory_bytes"] = memory_bytes;
   for (Json& row : report["collectives"]) {
-    double total = 0;
+    double total = 0, exposed = 0;
     for (const CollectiveRecord& record : collectives) {
-      if (belongs(record, row)) total += record.milliseconds;
+      if (!belongs(record, row)) continue;
+      total += record.milliseconds;
+      exposed += record.exposed_ms;
     }
-    row["ms"] = steps.empty() ? 0.0 : total / static_cast<double>(steps.size());
+    const double count = std::max<double>(static_cast<double>(steps.size()), 1);
+    row["ms"] = total / count;
+    row["exposed_ms"] = exposed / count;
   }
   double total_ms = report["compile_ms"].get<double>();
   for (const StepTiming& step : steps) total_ms += step.step_ms;

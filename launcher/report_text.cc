@@ -62,10 +62,17 @@ std::string head(const Json& report) {
 std::string collectives(const Json& report, bool all) {
   if (report["collectives"].empty()) return "collectives   none\n";
   const bool timed = report.contains("steps");
-  TextTable table({"kind", "axes", ">count", ">bytes sent", timed ? ">ms" : "", "largest is from"});
+  std::vector<std::string> titles = {"kind", "axes", ">count", ">bytes sent", timed ? ">ms" : ""};
+  if (timed) titles.push_back(">exposed");
+  titles.push_back("largest is from");
+  TextTable table(std::move(titles));
+  const auto ms = [](const Json& value) { return fmt::format("{:.3f}", value.get<double>()); };
   for (const Json& row : report["collectives"]) {
-    table.add({text(row["kind"]), text(row["axes"]), count(row["count"]), count(row["bytes"]),
-               timed ? fmt::format("{:.3f}", row["ms"].get<double>()) : "", text(row["op"])});
+    std::vector<std::string> cells = {text(row["kind"]), text(row["axes"]), count(row["count"]),
+                                      count(row["bytes"]), timed ? ms(row["ms"]) : ""};
+    if (timed) cells.push_back(ms(row["exposed_ms"]));
+    cells.push_back(text(row["op"]));
+    table.add(std::move(cells));
   }
   return "collectives per step\n" + table.to_string(all ? 0 : kShortTable);
 }

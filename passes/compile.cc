@@ -7,6 +7,7 @@
 #include "codegen/kernels/compile_kernels.h"
 #include "passes/analysis/flops.h"
 #include "passes/analysis/index_bounds.h"
+#include "passes/carry_casts.h"
 #include "passes/pipeline.h"
 #include "passes/split_reductions.h"
 
@@ -70,12 +71,41 @@ void fill_collectives(const std::vector<CollectiveUse>& uses, plan::Statistics& 
   statistics.set_bytes_sent_per_step(total_bytes_sent(uses));
 }
 
-// A GPU's kernels wait for memory, so that arithmetic done again is
-// free; a CPU's do not.
+// A GPU's kernels wait for memory, so that arithmetic done again is free; a CPU's do not.
 codegen::FuseRowsOptions fusion_for(KernelTarget target) {
   if (target != KernelTarget::kCuda) return {};
   return {
       .parallelism = kGpuParallelism, .joins_elementwise = true, .least_recompute_gain = 1 << 16};
+}
+
+// Memory of one rank but for workspaces.
+int64_t planned_bytes(const plan::Plan& plan) {
+  int64_t bytes = plan.arena_bytes();
+  for (const plan::Buffer& buffer : plan.buffers())
+    if (buffer.kind() != plan::Buffer::ARENA && buffer.kind() != plan::Buffer::LOCAL)
+      bytes += buffer.bytes();
+  return bytes;
+}
+
+// Takes the Plan that carries narrow parameters from step to step where it needs no more memory
+// than the one that makes them anew, but for the last 0.1 %.
+void emit_with_carried_casts(const Module& module, EmitInfo info, CompileResult& result) {
+  Module carrying = module.clone();
+  const std::vector<CarriedValue> carried = carry_casts(carrying);
+  if (carried.empty()) return;
+  std::vector<codegen::FusionNote> notes;
+  std::vector<int64_t> bounds;
+  for (const GlobalTensor& argument : info.arguments) bounds.push_back(argument.index_bound);
+  const EmitInfo all = emit_info(carrying, bounds);
+  info.arguments = all.arguments;
+  info.results = all.results;
+  info.carried = carried;
+  info.fusions = &notes;
+  plan::Plan plan = emit_plan(carrying, info);
+  const int64_t before = planned_bytes(result.plan);
+  if (planned_bytes(plan) > before + before / 1000) return;
+  result.plan = std::move(plan);
+  result.fusions = std::move(notes);
 }
 
 // Fewer than a vector of elements are not worth compiling.
@@ -126,9 +156,10 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
     if (!options.combine_collectives) info.combine_bytes = 0;
     if (options.kernels != KernelTarget::kNone) info.fuse_rows = fusion_for(options.kernels);
     info.streams = options.streams;
-    info.shape_products = options.kernels == KernelTarget::kCuda;
+    info.shape_products = info.group_steps = options.kernels == KernelTarget::kCuda;
     info.fusions = &result.fusions;
     result.plan = emit_plan(module, info);
+    if (options.kernels == KernelTarget::kCuda) emit_with_carried_casts(module, info, result);
     compile_kernels(options, start, result);
   }
   plan::Statistics& statistics = *result.plan.mutable_statistics();

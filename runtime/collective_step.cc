@@ -82,13 +82,22 @@ struct Part {
   int64_t offset = 0;  // within a block of the message
 };
 
-// Tensors that travel in one call: all of them, or those of one type when they are reduced.
-struct Bundle {
+// Tensors that travel in one call.
+struct Message {
   std::vector<Part> parts;
-  plan::DType dtype = plan::INVALID;
-  int64_t block_bytes = 0;  // of the message, per member
-  std::unique_ptr<Transport> transport;
+  int64_t block_bytes = 0;  // per member
+  // Whether the one part is sent from, received in, where it lies. Where it is not: the places in
+  // the workspace.
   bool direct_in = false, direct_out = false;
+  int64_t in_offset = 0, out_offset = 0;
+};
+
+// Tensors of one transport: all of them, or those of one type when they are reduced. One message,
+// or one each where the transport joins calls.
+struct Bundle {
+  std::vector<Message> messages;
+  plan::DType dtype = plan::INVALID;
+  std::unique_ptr<Transport> transport;
 };
 
 bool overlap(const plan::Plan& plan, const plan::View& a, const plan::View& b) {
@@ -119,28 +128,20 @@ class CollectiveKernel : public Kernel {
                    comm::Communicator& communicator, Device* device, CollectiveRecord* record,
                    LoadContext& context)
       : communicator_(communicator),
+        is_on_host_(device == nullptr),
         op_(step.op()),
         kind_(step.collective().kind()),
         reduction_(reduction_of(step.collective().reduction())),
         record_(record) {
     const Collective& collective = step.collective();
     find_group(collective, mesh);
-    make_bundles(collective, plan);
-    for (Bundle& bundle : bundles_) {
-      const TransportNeeds needs = needs_of(collective, bundle.dtype);
-      bundle.transport = device ? device->connect(*group_, needs, op_)
-                                : make_host_transport(communicator_, *group_, needs, op_);
-    }
+    make_bundles(collective, plan, device);
     record->kind = plan::kind_name(kind_);
     record->axes = axis_names(axes_of(collective.axes()), mesh);
     record->op = op_;
-    int64_t workspace = 0;
-    for (const Bundle& bundle : bundles_) {
-      const int64_t in = bundle.direct_in ? 0 : message_bytes(bundle, in_members());
-      const int64_t out = bundle.direct_out ? 0 : message_bytes(bundle, out_members());
-      workspace = std::max(workspace, align(in) + out);
-    }
-    context.need_workspace(workspace);
+    int64_t bytes = 0;
+    for (Bundle& bundle : bundles_) bytes = std::max(bytes, place_messages(bundle));
+    context.need_messages(bytes);
   }
 
   void run(const RunContext& context) override {
@@ -148,8 +149,11 @@ class CollectiveKernel : public Kernel {
     for (const Bundle& bundle : bundles_) run_bundle(bundle, context);
     ++record_->calls;
     record_->bytes += bytes_sent();
-    record_->milliseconds +=
+    if (!is_on_host_) return;  // the device knows how long it took
+    const double milliseconds =
         std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    record_->milliseconds += milliseconds;
+    record_->exposed_ms += milliseconds;
   }
 
  private:
@@ -163,8 +167,17 @@ class CollectiveKernel : public Kernel {
   int64_t out_members() const {
     return kind_ == Collective::ALL_GATHER || kind_ == Collective::ALL_TO_ALL ? group_->size() : 1;
   }
-  static int64_t message_bytes(const Bundle& bundle, int64_t members) {
-    return bundle.block_bytes * members;
+
+  // Returns the workspace that the messages of a bundle need.
+  int64_t place_messages(Bundle& bundle) const {
+    int64_t bytes = 0;
+    for (Message& message : bundle.messages) {
+      message.in_offset = bytes;
+      if (!message.direct_in) bytes += align(message.block_bytes * in_members());
+      message.out_offset = bytes;
+      if (!message.direct_out) bytes += align(message.block_bytes * out_members());
+    }
+    return bytes;
   }
 
   void find_group(const Collective& collective, const Mesh& mesh) {
@@ -185,59 +198,75 @@ class CollectiveKernel : public Kernel {
     if (const auto target = pairs.target_of(group_->index())) target_ = static_cast<int>(*target);
   }
 
-  void make_bundles(const Collective& collective, const plan::Plan& plan) {
+  void make_bundles(const Collective& collective, const plan::Plan& plan, Device* device) {
     std::map<int, Bundle> by_type;  // ordered, the same on all ranks
     for (const Collective::Part& step : collective.parts()) {
       const plan::DType dtype = step.in().dtype();
-      Bundle& bundle = by_type[reduces(kind_) ? static_cast<int>(dtype) : 0];
-      bundle.dtype = dtype;
-      if (reduces(kind_) && !comm::is_defined(reduction_, element_of(dtype)))
-        throw UserError(op_, fmt::format("no reduction of {} by {}", plan::dtype_name(dtype),
-                                         plan::ScalarOp_Name(collective.reduction())));
-      Part part;
-      part.in = BoundView(step.in());
-      part.out = BoundView(step.out());
-      part.in_blocks = cut(step.in(), step.dim(), in_members());
-      part.out_blocks =
-          cut(step.out(), kind_ == Collective::ALL_TO_ALL ? step.concat_dim() : step.dim(),
-              out_members());
-      part.offset = bundle.block_bytes;
-      bundle.block_bytes += part.in_blocks.block_bytes();
-      const bool separate =
-          kind_ == Collective::ALL_REDUCE || !overlap(plan, step.in(), step.out());
-      bundle.direct_in = part.in_blocks.is_plain() && separate;
-      bundle.direct_out = part.out_blocks.is_plain() && separate;
-      bundle.parts.push_back(std::move(part));
+      const auto [found, is_first] = by_type.try_emplace(reduces(kind_) ? dtype : 0);
+      Bundle& bundle = found->second;
+      if (is_first) open_bundle(bundle, collective, dtype, device);
+      if (bundle.messages.empty() || bundle.transport->joins_calls())
+        bundle.messages.emplace_back();
+      add(bundle.messages.back(), step, plan);
     }
-    for (auto& [type, bundle] : by_type) {
-      if (bundle.parts.size() > 1) bundle.direct_in = bundle.direct_out = false;
-      bundles_.push_back(std::move(bundle));
-    }
+    for (auto& [type, bundle] : by_type) bundles_.push_back(std::move(bundle));
   }
 
+  void open_bundle(Bundle& bundle, const Collective& collective, plan::DType dtype,
+                   Device* device) const {
+    if (reduces(kind_) && !comm::is_defined(reduction_, element_of(dtype)))
+      throw UserError(op_, fmt::format("no reduction of {} by {}", plan::dtype_name(dtype),
+                                       plan::ScalarOp_Name(collective.reduction())));
+    const TransportNeeds needs = needs_of(collective, dtype);
+    bundle.dtype = dtype;
+    bundle.transport = device ? device->connect(*group_, needs, op_)
+                              : make_host_transport(communicator_, *group_, needs, op_);
+  }
+
+  void add(Message& message, const Collective::Part& step, const plan::Plan& plan) const {
+    Part part;
+    part.in = BoundView(step.in());
+    part.out = BoundView(step.out());
+    part.in_blocks = cut(step.in(), step.dim(), in_members());
+    part.out_blocks =
+        cut(step.out(), kind_ == Collective::ALL_TO_ALL ? step.concat_dim() : step.dim(),
+            out_members());
+    part.offset = message.block_bytes;
+    message.block_bytes += part.in_blocks.block_bytes();
+    const bool separate = kind_ == Collective::ALL_REDUCE || !overlap(plan, step.in(), step.out());
+    const bool is_only = message.parts.empty();
+    message.direct_in = is_only && part.in_blocks.is_plain() && separate;
+    message.direct_out = is_only && part.out_blocks.is_plain() && separate;
+    message.parts.push_back(std::move(part));
+  }
+
+  // Packs all messages, sends them, and unpacks them.
   void run_bundle(const Bundle& bundle, const RunContext& context) {
-    if (bundle.block_bytes == 0) return;
-    const Part& only = bundle.parts[0];
-    std::byte* in = context.workspace;
-    std::byte* out = context.workspace;
-    if (bundle.direct_in) {
-      in = only.in.data(context);
-    } else {
-      for (const Part& part : bundle.parts)
-        part.in_blocks.pack(*bundle.transport, part.in.data(context), in + part.offset,
-                            bundle.block_bytes);
-      out += align(message_bytes(bundle, in_members()));
-    }
-    if (bundle.direct_out) out = only.out.data(context);
-    call(bundle, in, out);
-    if (bundle.direct_out) return;
-    for (const Part& part : bundle.parts)
-      part.out_blocks.unpack(*bundle.transport, out + part.offset, part.out.data(context),
-                             bundle.block_bytes);
+    for (const Message& message : bundle.messages)
+      if (!message.direct_in)
+        for (const Part& part : message.parts)
+          part.in_blocks.pack(*bundle.transport, part.in.data(context),
+                              context.messages + message.in_offset + part.offset,
+                              message.block_bytes);
+    if (bundle.messages.size() > 1) bundle.transport->start_group();
+    for (const Message& message : bundle.messages)
+      if (message.block_bytes > 0) call(bundle, message, context);
+    if (bundle.messages.size() > 1) bundle.transport->end_group();
+    for (const Message& message : bundle.messages)
+      if (!message.direct_out)
+        for (const Part& part : message.parts)
+          part.out_blocks.unpack(*bundle.transport,
+                                 context.messages + message.out_offset + part.offset,
+                                 part.out.data(context), message.block_bytes);
   }
 
-  void call(const Bundle& bundle, const std::byte* in, std::byte* out) {
-    const int64_t bytes = bundle.block_bytes;
+  void call(const Bundle& bundle, const Message& message, const RunContext& context) {
+    const Part& only = message.parts[0];
+    const std::byte* in =
+        message.direct_in ? only.in.data(context) : context.messages + message.in_offset;
+    std::byte* out =
+        message.direct_out ? only.out.data(context) : context.messages + message.out_offset;
+    const int64_t bytes = message.block_bytes;
     const int64_t count = bytes / plan::byte_size(bundle.dtype);
     switch (kind_) {
       case Collective::ALL_GATHER:
@@ -257,7 +286,8 @@ class CollectiveKernel : public Kernel {
   // As the Plan's statistics count.
   int64_t bytes_sent() const {
     int64_t block = 0;
-    for (const Bundle& bundle : bundles_) block += bundle.block_bytes;
+    for (const Bundle& bundle : bundles_)
+      for (const Message& message : bundle.messages) block += message.block_bytes;
     const int64_t others = group_->size() - 1, n = group_->size();
     switch (kind_) {
       case Collective::ALL_REDUCE:
@@ -270,6 +300,7 @@ class CollectiveKernel : public Kernel {
   }
 
   comm::Communicator& communicator_;
+  bool is_on_host_;
   std::string op_;
   Collective::Kind kind_;
   comm::Reduction reduction_;
@@ -290,12 +321,15 @@ KernelPtr make_collective(const plan::Step& step, const plan::Plan& plan, const 
         return device.connects(needs_of(collective, part.in().dtype()));
       });
   if (on_device)
-    return std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, &device, record,
-                                              context);
+    return device.in_order(step,
+                           std::make_unique<CollectiveKernel>(step, plan, mesh, communicator,
+                                                              &device, record, context),
+                           record);
   LoadContext host;
   KernelPtr kernel =
       std::make_unique<CollectiveKernel>(step, plan, mesh, communicator, nullptr, record, host);
-  return device.from_host(step, std::move(kernel), host.workspace_bytes, context);
+  return device.in_order(
+      step, device.from_host(step, std::move(kernel), host.message_bytes, context), nullptr);
 }
 
 }  // namespace spmd

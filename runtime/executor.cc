@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "runtime/device/cpu/cpu_device.h"
 #include "runtime/placement.h"
@@ -31,6 +32,12 @@ std::string name_or_number(const std::string& name, const char* what, int number
 struct Executor::Program {
   ProgramContext context;
   KernelPtr body;
+  // What makes each of the Plan's carried values, and whether it has to before the next step.
+  struct Derivation {
+    KernelPtr kernel;
+    bool is_due = true;
+  };
+  std::vector<Derivation> derivations;
 };
 
 Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
@@ -52,11 +59,14 @@ Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
   allocate_buffers();
   find_aliases();
   program_ = std::unique_ptr<Program>(
-      new Program{ProgramContext{plan_, mesh_, communicator_, *device_, {}, {}}, nullptr});
+      new Program{ProgramContext{plan_, mesh_, communicator_, *device_, {}, {}}, nullptr, {}});
   const int program =
       plan.program_of_rank_size() == 0 ? 0 : plan.program_of_rank(communicator.rank());
   const Clock::time_point loaded = Clock::now();
   program_->body = make_sequence(plan.programs(program).body(), program_->context);
+  for (const plan::Carried& carried : plan.carried())
+    program_->derivations.push_back(
+        {device_->make_kernel(carried.derive(), program_->context.load)});
   preparation_.load_ms += milliseconds_since(loaded);
   if (program_->context.load.uses_local_buffers) allocate_locals();
 }
@@ -86,7 +96,7 @@ void Executor::check_memory() const {
 
 MemoryUse Executor::memory_use() const {
   MemoryUse use = spmd::memory_use(plan_);
-  if (workspace_ != nullptr) use.workspaces = program_->context.load.workspace_bytes;
+  if (workspace_ != nullptr) use.workspaces = workspace_bytes_;
   return use;
 }
 
@@ -144,6 +154,9 @@ void Executor::find_aliases() {
       alias.staging = allocate(plan_.buffers(alias.argument_buffer).bytes());
     aliases_.push_back(alias);
   }
+  for (const plan::Carried& carried : plan_.carried())
+    if (carried.next() != carried.buffer())
+      aliases_.push_back({carried.buffer(), carried.next(), /*exchange=*/true});
 }
 
 void Executor::exchange_aliases() {
@@ -168,6 +181,18 @@ void Executor::exchange_aliases() {
   }
 }
 
+void Executor::note_new_value(int argument) {
+  for (int c = 0; c < plan_.carried_size(); ++c)
+    if (plan_.carried(c).argument() == argument)
+      program_->derivations[static_cast<size_t>(c)].is_due = true;
+}
+
+void Executor::derive_carried() {
+  for (Program::Derivation& derivation : program_->derivations)
+    if (std::exchange(derivation.is_due, false))
+      derivation.kernel->run({buffers_.data(), workspace_});
+}
+
 void Executor::set_argument(int index, const TensorView& global, const std::string& source) {
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
@@ -190,6 +215,7 @@ void Executor::draw_argument(int index, const RandomDraw& draw) {
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
   const LocalBlock block = block_of(placement, mesh_, communicator_.rank());
+  note_new_value(index);
   if (device_->draw(draw, placement, block, buffers_[static_cast<size_t>(argument.buffer())]))
     return;
   write_argument(index, [&](const LocalBlock& part, std::byte* local) {
@@ -201,6 +227,7 @@ void Executor::write_argument(int index, const BlockWriter& write) {
   const plan::Argument& argument = plan_.arguments(index);
   const plan::Placement& placement = argument.placement();
   const auto bytes = static_cast<size_t>(local_bytes(placement));
+  note_new_value(index);
   std::byte* data = buffers_[static_cast<size_t>(argument.buffer())];
   std::byte* local = data;
   if (!device_->shares_host_memory()) {
@@ -216,6 +243,7 @@ void Executor::set_argument_local(int index, std::span<const std::byte> local) {
   const plan::Argument& argument = plan_.arguments(index);
   SPMD_CHECK(static_cast<int64_t>(local.size()) == local_bytes(argument.placement()),
              "{} bytes for argument {}", local.size(), index);
+  note_new_value(index);
   device_->copy_in(buffers_[static_cast<size_t>(argument.buffer())], local.data(),
                    static_cast<int64_t>(local.size()));
 }
@@ -227,27 +255,43 @@ void Executor::settle() {
   preparation_.connect_ms = milliseconds_since(begin);
   device_->settle(program_->context.load);
   preparation_.tune_ms = milliseconds_since(begin) - preparation_.connect_ms;
-  workspace_ = allocate(program_->context.load.workspace_bytes);
+  allocate_workspace();
+}
+
+void Executor::allocate_workspace() {
+  constexpr int64_t kAlignment = 256;
+  const LoadContext& load = program_->context.load;
+  const int64_t kernels = (load.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const bool apart = device_->overlaps_collectives() && load.message_bytes > 0;
+  workspace_bytes_ =
+      apart ? kernels + load.message_bytes : std::max(load.workspace_bytes, load.message_bytes);
+  workspace_ = allocate(workspace_bytes_);
+  messages_ = apart ? workspace_ + kernels : workspace_;
 }
 
 StepTiming Executor::step() {
   settle();
-  const auto comm_ms = [&] {
-    double total = 0;
+  const auto total = [&](double CollectiveRecord::*milliseconds) {
+    double sum = 0;
     for (const CollectiveRecord& record : program_->context.collectives)
-      total += record.milliseconds;
-    return total;
+      sum += record.*milliseconds;
+    return sum;
   };
-  const double comm_before = comm_ms();
+  const double comm_before = total(&CollectiveRecord::milliseconds);
+  const double exposed_before = total(&CollectiveRecord::exposed_ms);
   const Clock::time_point begin = Clock::now();
-  device_->run_step(buffers_, [&] { program_->body->run({buffers_.data(), workspace_}); });
+  derive_carried();
+  device_->run_step(buffers_, [&] {
+    program_->body->run({buffers_.data(), workspace_, messages_});
+  });
   exchange_aliases();
   device_->synchronize();
   StepTiming timing;
   timing.step_ms = milliseconds_since(begin);
-  timing.comm_ms = comm_ms() - comm_before;
-  timing.compute_ms = timing.step_ms - timing.comm_ms;
-  timing.exposed_ms = timing.comm_ms;
+  device_->read_times();
+  timing.comm_ms = total(&CollectiveRecord::milliseconds) - comm_before;
+  timing.exposed_ms = total(&CollectiveRecord::exposed_ms) - exposed_before;
+  timing.compute_ms = timing.step_ms - timing.exposed_ms;
   return timing;
 }
 
@@ -321,7 +365,7 @@ const std::deque<CollectiveRecord>& Executor::collectives() const {
 void Executor::reset_collectives() {
   for (CollectiveRecord& record : program_->context.collectives) {
     record.calls = record.bytes = 0;
-    record.milliseconds = 0;
+    record.milliseconds = record.exposed_ms = 0;
   }
 }
 

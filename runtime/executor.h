@@ -22,8 +22,8 @@
 
 namespace spmd {
 
-// Wall-clock milliseconds of one step on this rank. `exposed_ms` is the part of `comm_ms` that no
-// computation hides.
+// Milliseconds of one step on this rank: by the clock, of its collectives, of these while
+// computation waited for them, and of the step without that wait.
 struct StepTiming {
   double step_ms = 0, compute_ms = 0, comm_ms = 0, exposed_ms = 0;
 };
@@ -108,7 +108,11 @@ class Executor {
   void allocate_buffers();
   void fill_constant(const plan::Buffer& buffer, std::byte* data);
   void allocate_locals();
+  void allocate_workspace();
   void find_aliases();
+  // Carried values that are made of the argument have to be made again.
+  void note_new_value(int argument);
+  void derive_carried();
   void exchange_aliases();
   std::span<const std::byte> local(int32_t buffer, const plan::Placement& placement);
   std::optional<Tensor> gather(const plan::Placement& placement, const std::byte* local,
@@ -123,7 +127,9 @@ class Executor {
   std::vector<std::byte*> buffers_;
   std::vector<Alias> aliases_;
   std::vector<int> argument_of_result_;  // -1: none
-  std::byte* workspace_ = nullptr;
+  std::byte* workspace_ = nullptr;       // null: not settled
+  std::byte* messages_ = nullptr;
+  int64_t workspace_bytes_ = 0;  // of both
   std::vector<std::byte>
       host_copy_;  // of what was asked for last, when the device has its own memory
   struct Program;

@@ -30,6 +30,8 @@ class ArenaUse {
       state_.insert(argument.buffer());
       state_.insert(plan.results(argument.aliased_result()).buffer());
     }
+    for (const plan::Carried& carried : plan.carried())
+      state_.insert({carried.buffer(), carried.next()});
     const plan::Sequence& body = plan.programs(0).body();
     for (int s = 0; s < body.steps_size(); ++s) visit(body.steps(s), s);
   }
@@ -167,6 +169,8 @@ MemoryUse memory_use(const plan::Plan& plan) {
                                                           : use.parameters;
     kind += plan.buffers(argument.buffer()).bytes();
   }
+  for (const plan::Carried& carried : plan.carried())
+    use.parameters += plan.buffers(carried.buffer()).bytes();
   for (const plan::Buffer& buffer : plan.buffers()) {
     if (buffer.kind() == plan::Buffer::RESULT) use.results += buffer.bytes();
     if (buffer.kind() == plan::Buffer::CONSTANT) use.constants += buffer.bytes();

@@ -105,7 +105,7 @@ class AxisIndexKernel : public Kernel {
   int32_t index_;
 };
 
-KernelPtr make_step(const plan::Step& step, ProgramContext& context) {
+KernelPtr make_kernel(const plan::Step& step, ProgramContext& context) {
   switch (step.kind_case()) {
     case plan::Step::kWhile:
       if (step.while_().trip_count() > 0)
@@ -115,12 +115,16 @@ KernelPtr make_step(const plan::Step& step, ProgramContext& context) {
       return std::make_unique<BranchKernel>(step.branch(), context);
     case plan::Step::kAxisIndex:
       return std::make_unique<AxisIndexKernel>(step.axis_index(), context);
-    case plan::Step::kCollective:
-      return make_collective(step, context.plan, context.mesh, context.communicator, context.device,
-                             &context.collectives.emplace_back(), context.load);
     default:
       return context.device.make_kernel(step, context.load);
   }
+}
+
+KernelPtr make_step(const plan::Step& step, ProgramContext& context) {
+  if (step.has_collective())
+    return make_collective(step, context.plan, context.mesh, context.communicator, context.device,
+                           &context.collectives.emplace_back(), context.load);
+  return context.device.in_order(step, make_kernel(step, context), nullptr);
 }
 
 }  // namespace

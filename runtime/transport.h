@@ -32,6 +32,12 @@ class Transport {
   virtual void all_to_all(const std::byte* in, std::byte* out, int64_t bytes) = 0;
   virtual void permute(const std::byte* in, std::byte* out, int64_t bytes, int source,
                        int target) = 0;
+
+  // Whether calls between start_group() and end_group() take about the time of one, so that tensors
+  // need not be packed into one message. Nothing else is called between them.
+  virtual bool joins_calls() const { return false; }
+  virtual void start_group() {}
+  virtual void end_group() {}
 };
 
 // Through host memory, by the communicator.

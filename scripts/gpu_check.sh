@@ -61,6 +61,19 @@ program() {
     --check "$models/$name/expected.safetensors" "${tolerances[@]}" --set log.progress=off "$@"
 }
 
+# pair NAME MESH [VARIABLE=VALUE] [OPTION...]: two processes and NCCL, on one GPU where there is no other
+pair() {
+  local name=$1 mesh=$2 variable=${3:-SPMD_CUDA_ONE_STREAM=0} tolerances=()
+  [[ -f $models/$name/tolerances.json ]] &&
+    tolerances=(--tolerances "$models/$name/tolerances.json")
+  SPMD_NCCL_SHARED_GPU=1 limit=40 check "$name on $mesh by NCCL ${*:3}" env "$variable" \
+    mpirun -n 2 "$dir/spmd-run" "$models/$name/model.hlo.pb" --mesh "$mesh" --device cuda \
+    --cache-dir "$dir/cache" --state "$models/$name/state.safetensors" \
+    --batches "$models/$name/batches.safetensors" --report "$dir/report" \
+    --check "$models/$name/expected.safetensors" "${tolerances[@]}" --set log.progress=off "${@:4}"
+  grep -E '^ +(step|comm|exposed) ' "$dir/output"
+}
+
 # large NAME SECONDS STEPS [VARIABLE=VALUE]
 large() {
   local file=.cache/large/$1.hlo.pb
@@ -83,6 +96,11 @@ program gru_scan data=1 1 --cuda-graphs on
 program moe expert=1 1
 program gpt_dp_tp data=1,model=1 1
 program ring_shard_map ring=4 4
+pair gpt_fsdp fsdp=2
+pair gpt_fsdp fsdp=2 SPMD_CUDA_ONE_STREAM=1
+pair gpt_fsdp fsdp=2 SPMD_CUDA_ONE_STREAM=0 --cuda-graphs on
+pair moe expert=2
+pair llama_scan fsdp=2,model=1
 if [[ -x $dir/test_codegen ]]; then
   SPMD_TEST_DEVICE=cuda check "plans of all kinds of steps" "$dir/test_codegen" \
     --gtest_brief=1 --gtest_filter='Meaning*:ControlFlow*'

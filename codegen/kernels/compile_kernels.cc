@@ -16,6 +16,7 @@
 #include "codegen/kernels/lower.h"
 #include "codegen/kernels/nvrtc.h"
 #include "codegen/kernels/prelude.h"
+#include "runtime/plan/plan.h"
 #include "support/cpu_features.h"
 #include "support/file_cache.h"
 
@@ -37,6 +38,8 @@ class UnitBuilder {
     module.Clear();
     module.set_target(dialect_.target());
     for (plan::Program& program : *plan_.mutable_programs()) visit(*program.mutable_body());
+    for (plan::Carried& carried : *plan_.mutable_carried())
+      carried.mutable_derive()->set_kernel(number_of(carried.derive()));
     return std::move(kernels_);
   }
 
@@ -62,7 +65,8 @@ class UnitBuilder {
     const std::optional<Kernel> kernel = lower(step, is_local);
     if (!kernel) return 0;
     const int64_t elements = kernel->num_rows() * kernel->num_columns();
-    if (elements < fewest_elements_ && !step.has_fused()) return 0;
+    const bool is_single = step.has_elementwise() || step.has_reduce();
+    if (elements < fewest_elements_ && is_single) return 0;
     // Equal kernels are equal texts but for their names.
     static constexpr const char* kNoName = "kernel_name";
     std::string text;
@@ -71,16 +75,12 @@ class UnitBuilder {
     const auto [known, is_new] =
         numbers_.try_emplace(text, kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
     if (is_new && known->second > 0) {
-      entry.set_name(fmt::format("k{}_{}", kernels.size(), family(step)));
+      entry.set_name(fmt::format("k{}_{}", kernels.size(), plan::kind_name(step)));
       text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
       kernels_.push_back(std::move(text));
       *kernels.Add() = std::move(entry);
     }
     return known->second;
-  }
-
-  static std::string_view family(const plan::Step& step) {
-    return step.has_elementwise() ? "elementwise" : step.has_reduce() ? "reduce" : "fused";
   }
 
   plan::Plan& plan_;
@@ -147,6 +147,7 @@ void drop_kernels(plan::Plan& plan) {
   plan.clear_kernels();
   for (plan::Program& program : *plan.mutable_programs())
     drop_step_kernels(*program.mutable_body());
+  for (plan::Carried& carried : *plan.mutable_carried()) carried.mutable_derive()->set_kernel(0);
 }
 
 namespace {

@@ -10,7 +10,7 @@ void CudaPrinter::column_tiles() {
   line("const int x = threadIdx.x % {0}, y = threadIdx.x / {0};", kWarp);
   shared_memory(lines_);
   define_at_depth(0);
-  open("for (int64_t e = blockIdx.x; e < {}; e += gridDim.x)", count);
+  open("for (int64_t e = {}; e < {}; e += {})", block_, count, num_blocks_);
   Dims sizes = kernel_.rows;
   sizes[last] = tiles_;
   open_tile(sizes, size);

@@ -8,8 +8,8 @@ void CudaPrinter::flat() {
   const int64_t vectors = kernel_.num_rows() / width_;
   define_at_depth(0);
   const std::string_view type = index_type(vectors + kMostBlocks * kFlatThreads);
-  open("for ({0} e = blockIdx.x * {0}({1}) + threadIdx.x; e < {2}; e += gridDim.x * {0}({1}))",
-       type, kFlatThreads, vectors);
+  open("for ({0} e = {3} * {0}({1}) + threadIdx.x; e < {2}; e += {4} * {0}({1}))", type,
+       kFlatThreads, vectors, block_, num_blocks_);
   split("e", kernel_.rows, 'r', width_);
   for (size_t d = 1; d < rank; ++d) define_at_depth(d);
   if (width_ > 1) {

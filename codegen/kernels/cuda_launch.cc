@@ -19,17 +19,25 @@ constexpr int64_t kMostKept = 32;
 // Of its registers, the bytes for what later stages go on from, in so many turns; in blocks of more
 // than kFlatThreads it has 64 registers in all.
 constexpr int64_t kMostKeptBytes = 256, kMostKeptByMany = 64, kMostTurns = 8;
+// With more than this, too few warps are there to wait for memory: rows get more threads.
+constexpr int64_t kManyKeptBytes = 128;
 
 }  // namespace
 
 void CudaPrinter::choose_width() {
   const Dims& dims = vector_dims();
   if (kernel_.mapping == Mapping::kColumnTiles || dims.empty()) return;
-  int64_t smallest = kVectorBytes;
-  for (const Access& access : kernel_.accesses)
-    if (!vector_strides(access).empty() && vector_strides(access).back() == 1)
-      smallest = std::min(smallest, stored_bytes(access));
+  // What a thread reads besides its first 16 bytes is in the cache by then. What it writes besides
+  // is half a sector of 32 bytes again, twice the writes: elementwise kernels, which write much,
+  // have no more of anything that they write.
+  int64_t smallest = kVectorBytes, largest_written = 1;
+  for (const Access& access : kernel_.accesses) {
+    if (vector_strides(access).empty() || vector_strides(access).back() != 1) continue;
+    smallest = std::min(smallest, stored_bytes(access));
+    if (access.writes) largest_written = std::max(largest_written, stored_bytes(access));
+  }
   width_ = std::min(kVectorBytes / smallest, kMostElements);
+  if (kernel_.mapping == Mapping::kFlat) width_ = std::min(width_, kVectorBytes / largest_written);
   while (width_ > 1 && dims.back() % width_ != 0) width_ /= 2;
   if (std::none_of(kernel_.accesses.begin(), kernel_.accesses.end(),
                    [&](const Access& access) { return is_vector(access); }))
@@ -63,9 +71,7 @@ void CudaPrinter::choose_launch() {
     launch_ = {ceil_div(rows / width_, kFlatThreads), kFlatThreads};
   } else if (kernel_.mapping == Mapping::kRows) {
     const int64_t vectors = columns / width_;
-    row_threads_ = vectors <= kWarpVectors ? kWarp : vectors <= 4096 ? 256 : 1024;
-    rows_per_block_ = row_threads_ == kWarp ? std::min(kRowsOfWarps, rows) : 1;
-    launch_ = {ceil_div(rows, rows_per_block_), static_cast<int>(row_threads_ * rows_per_block_)};
+    set_row_threads(vectors <= kWarpVectors ? kWarp : vectors <= 4096 ? 256 : 1024);
     const int64_t kept = ceil_div(vectors, row_threads_) * width_;
     for (Node& node : kernel_.nodes) node.kept = node.kept && kept <= kMostKept;
   } else {
@@ -80,19 +86,32 @@ void CudaPrinter::choose_launch() {
   launch_.blocks = std::clamp<int64_t>(launch_.blocks, 1, kMostBlocks);
 }
 
+void CudaPrinter::set_row_threads(int64_t threads) {
+  const int64_t rows = kernel_.num_rows();
+  row_threads_ = threads;
+  rows_per_block_ = threads == kWarp ? std::min(kRowsOfWarps, rows) : 1;
+  launch_ = {std::min(ceil_div(rows, rows_per_block_), kMostBlocks),
+             static_cast<int>(threads * rows_per_block_)};
+}
+
 int64_t CudaPrinter::kept_bytes(int n) const {
   const int64_t each = is_paired(node(n).dtype) ? 2 : node(n).dtype == plan::F64 ? 8 : 4;
   return turns() * width_ * each;
 }
 
 void CudaPrinter::keep_for_later() {
-  int64_t bytes = 0;
-  for (size_t n = 0; n < kernel_.nodes.size(); ++n)
-    if (kernel_.nodes[n].kept) bytes += kept_bytes(static_cast<int>(n));
   const std::vector<int> kept = kept_for_later(kernel_, element_nodes());
-  for (int n : kept) bytes += kept_bytes(n);
+  const auto bytes = [&] {
+    int64_t sum = 0;
+    for (size_t n = 0; n < kernel_.nodes.size(); ++n)
+      if (kernel_.nodes[n].kept) sum += kept_bytes(static_cast<int>(n));
+    for (int n : kept) sum += kept_bytes(n);
+    return sum;
+  };
   const int64_t most = launch_.threads > kFlatThreads ? kMostKeptByMany : kMostKeptBytes;
-  if (bytes > most || turns() > kMostTurns) return;
+  if (bytes() > most || turns() > kMostTurns) return;
+  while (bytes() > kManyKeptBytes && row_threads_ < kFlatThreads && turns() > 1)
+    set_row_threads(2 * row_threads_);
   for (int n : kept) kernel_.nodes[at(n)].kept = true;
   find_element_nodes();
 }

@@ -43,6 +43,8 @@ class CudaPrinter final : public KernelPrinter {
   // ---- are too few registers
 
   void choose_launch();
+  // Of one row; a block has several rows where that is a warp.
+  void set_row_threads(int64_t threads);
   void choose_width();
   void choose_strip();
   bool has_vectors() const;
@@ -50,6 +52,9 @@ class CudaPrinter final : public KernelPrinter {
   int64_t kept_bytes(int n) const;
   // Marks as kept what later stages go on from, if there are registers for it.
   void keep_for_later();
+
+  // The part of a launch that does one member of a group.
+  void choose_member();
 
   // ---- indices
 
@@ -147,7 +152,9 @@ class CudaPrinter final : public KernelPrinter {
     int64_t blocks = 1;
     int threads = 1;
   };
-  Launch launch_;
+  Launch launch_;  // of one member
+  // The number of the block, and how many there are.
+  std::string block_ = "blockIdx.x", num_blocks_ = "gridDim.x";
   int64_t width_ = 1;           // elements of a vector
   int64_t row_threads_ = 1;     // of one row
   int64_t rows_per_block_ = 1;  // kRows

@@ -12,10 +12,8 @@ void CudaPrinter::rows() {
   shared_memory(row_threads_ / kWarp);
   define_at_depth(0);
   const std::string_view type = index_type(count + kMostBlocks * rows_per_block_);
-  open(
-      "for ({0} e = blockIdx.x * {0}({1}) + threadIdx.x / {2}; e < {3}; e += gridDim.x * "
-      "{0}({1}))",
-      type, rows_per_block_, row_threads_, count);
+  open("for ({0} e = {4} * {0}({1}) + threadIdx.x / {2}; e < {3}; e += {5} * {0}({1}))", type,
+       rows_per_block_, row_threads_, count, block_, num_blocks_);
   split("e", kernel_.rows, 'r', 1);
   for (size_t d = 1; d <= kernel_.rows.size(); ++d) define_at_depth(d);
   declare_kept();

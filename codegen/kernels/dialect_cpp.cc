@@ -59,7 +59,12 @@ class CppPrinter final : public KernelPrinter {
 
   void print(const std::string& name) {
     open("extern \"C\" void {}(void* const* args)", name);
+    const int arguments = kernel_.num_arguments;
+    if (kernel_.members > 1)
+      open("for (void* const* const end = args + {0}; args != end; args += {1})",
+           arguments * kernel_.members, arguments);
     body("args");
+    if (kernel_.members > 1) close();
     close();
   }
 
@@ -351,7 +356,7 @@ class CppDialect : public Dialect {
     CppPrinter(kernel, source).print(name);
     plan::Kernel result;
     result.set_name(name);
-    result.set_arguments(kernel.num_arguments);
+    result.set_arguments(kernel.num_arguments * kernel.members);
     return result;
   }
 };

@@ -5,17 +5,28 @@
 
 namespace spmd::codegen::kernels {
 
+// As many blocks as one member has are for each.
+void CudaPrinter::choose_member() {
+  line("void* const* const own = args.p + blockIdx.x / {} * {};", launch_.blocks,
+       kernel_.num_arguments);
+  line("const uint32_t block = blockIdx.x % {};", launch_.blocks);
+  block_ = "block";
+  num_blocks_ = fmt::format("{}", launch_.blocks);
+}
+
 plan::Kernel CudaPrinter::print(const std::string& name) {
-  open("extern \"C\" __global__ void __launch_bounds__({}) {}(const Args<{}> args)",
-       launch_.threads, name, kernel_.num_arguments);
+  const int arguments = kernel_.num_arguments, members = kernel_.members;
+  open("extern \"C\" __global__ void __launch_bounds__({}) {}(const {}Args<{}> args)",
+       launch_.threads, name, members > 1 ? "__grid_constant__ " : "", arguments * members);
+  if (members > 1) choose_member();
   // Kernels with columns write to no buffer that they read: lower(). So loads need not wait for
   // stores of the turn before.
-  body("args.p", kernel_.mapping == Mapping::kFlat ? "" : "__restrict__ ");
+  body(members > 1 ? "own" : "args.p", kernel_.mapping == Mapping::kFlat ? "" : "__restrict__ ");
   close();
   plan::Kernel result;
   result.set_name(name);
-  result.set_arguments(kernel_.num_arguments);
-  result.set_blocks(launch_.blocks);
+  result.set_arguments(arguments * members);
+  result.set_blocks(launch_.blocks * members);
   result.set_threads(launch_.threads);
   return result;
 }

@@ -90,6 +90,8 @@ struct Kernel {
   std::vector<Reduction> reductions;
   std::vector<Store> stores;
   int num_arguments = 0;
+  // Sets of arguments, one after the other, for each of which one launch does all of this.
+  int members = 1;
   int num_stages = 1;
   Mapping mapping = Mapping::kFlat;
 

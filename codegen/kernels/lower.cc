@@ -347,9 +347,25 @@ class Lowering {
   std::map<Key, int> known_;
 };
 
+// The members differ in their addresses only, and so in what those are aligned to.
+std::optional<Kernel> lower_group(const plan::Grouped& group,
+                                  const std::function<bool(int)>& is_local) {
+  std::optional<Kernel> kernel = lower(group.steps(0), is_local);
+  for (int m = 1; m < group.steps_size() && kernel; ++m) {
+    const std::optional<Kernel> member = lower(group.steps(m), is_local);
+    if (!member || member->accesses.size() != kernel->accesses.size()) return std::nullopt;
+    for (size_t a = 0; a < member->accesses.size(); ++a)
+      kernel->accesses[a].alignment =
+          std::min(kernel->accesses[a].alignment, member->accesses[a].alignment);
+  }
+  if (kernel) kernel->members = group.steps_size();
+  return kernel;
+}
+
 }  // namespace
 
 std::optional<Kernel> lower(const plan::Step& step, const std::function<bool(int)>& is_local) {
+  if (step.has_grouped()) return lower_group(step.grouped(), is_local);
   try {
     return Lowering(is_local).run(step);
   } catch (const NotCompiled&) {

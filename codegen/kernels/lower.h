@@ -16,8 +16,8 @@ bool supports(const plan::Instruction& instruction, const std::vector<plan::DTyp
 bool supports(const plan::ScalarProgram& program);
 
 // The kernel of a step, its buffers aligned to 64 bytes; nullopt for a step that has to keep the
-// device's own loops: one that is neither Elementwise, Reduce nor Fused, has no elements, or asks
-// for what supports() denies. Arguments are numbered as plan::kernel_views() lists them.
+// device's own loops: one that is neither Elementwise, Reduce, Fused nor Grouped, has no elements,
+// or asks for what supports() denies. Arguments are numbered as plan::kernel_views() lists them.
 //
 // Of Fused, all steps share one index space: reductions have the same shape and dims, elementwise
 // steps that shape or the shape of the dimensions that are kept. A buffer that several of them

@@ -65,6 +65,12 @@ void lower_scatter(Emitter& emitter, const Op& op) {
   }
   const View indices = emitter.stored(op.operands[count]);
   for (ValueId result : op.results) outs.push_back(emitter.define(result));
+  // Zeros, and whatever else repeats, a kernel of their own fills in faster than a scatter copies.
+  for (size_t i = 0; i < count; ++i) {
+    if (is_dense(operands[i])) continue;
+    emitter.assign(op.operands[i], outs[i]);
+    operands[i] = outs[i];
+  }
 
   plan::Scatter& step = *emitter.add_step().mutable_scatter();
   for (size_t i = 0; i < count; ++i) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/collective_record.h"
 #include "runtime/device/kernel.h"
 #include "runtime/random_draw.h"
 #include "runtime/transport.h"
@@ -71,6 +72,19 @@ class Device {
                                              const std::string& /*op*/) {
     return nullptr;
   }
+
+  // Whether collectives may run beside other kernels. Without, one memory is workspace and
+  // messages.
+  virtual bool overlaps_collectives() const { return false; }
+  // Of a collective, or one of a program's outermost steps, a kernel that does it on the stream
+  // that the Plan names and after the events that it waits for. With a `record`, which outlives the
+  // kernel, `kernel` is a collective by connect()'s transports, whose times the device measures.
+  virtual KernelPtr in_order(const plan::Step&, KernelPtr kernel, CollectiveRecord*) {
+    return kernel;
+  }
+  // Adds to the records what the collectives took that were queued since the last call, all of
+  // which are done.
+  virtual void read_times() {}
 
   // Opens what connect() gave, before settle(); all ranks call it together.
   virtual void open_connections() {}

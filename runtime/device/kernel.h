@@ -20,17 +20,24 @@ namespace spmd {
 struct RunContext {
   std::byte* const* buffers = nullptr;  // by the Plan's numbers
   std::byte* workspace = nullptr;       // the most that any kernel asked for; aligned to 64 bytes
+  // The same for the messages of collectives, which other kernels may run beside.
+  std::byte* messages = nullptr;
 };
 
 // What a kernel sees while it is made.
 struct LoadContext {
   std::string op;                   // of the step, for messages
   int64_t workspace_bytes = 0;      // raised by kernels that need more
+  int64_t message_bytes = 0;        // raised by collectives
   bool uses_local_buffers = false;  // set by kernels that want memory for LOCAL buffers
 
   // Bytes a kernel may use from the start of the workspace.
   void need_workspace(int64_t bytes) {
     if (bytes > workspace_bytes) workspace_bytes = bytes;
+  }
+  // The same of the memory for messages.
+  void need_messages(int64_t bytes) {
+    if (bytes > message_bytes) message_bytes = bytes;
   }
 };
 

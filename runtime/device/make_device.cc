@@ -40,8 +40,8 @@ bool everyone(comm::Communicator& communicator, bool holds) {
   return value != 0;
 }
 
-// For tests on a machine with fewer GPUs than ranks. NCCL refuses ranks of one host that share a GPU;
-// ranks of several hosts it connects by sockets.
+// For tests on a machine with fewer GPUs than ranks. NCCL refuses ranks of one host that share a
+// GPU; ranks of several hosts it connects by sockets.
 bool shared_gpus_have_nccl(int rank) {
   if (std::getenv("SPMD_NCCL_SHARED_GPU") == nullptr) return false;
   ::setenv("NCCL_HOSTID", fmt::format("spmd-{}", rank).c_str(), 0);

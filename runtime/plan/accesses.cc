@@ -129,6 +129,9 @@ void for_each_view(const Step& step, const Visit& visit) {
     case Step::kFused:
       for (const Step& inner : step.fused().steps()) for_each_view(inner, visit);
       return;
+    case Step::kGrouped:
+      for (const Step& member : step.grouped().steps()) for_each_view(member, visit);
+      return;
     case Step::KIND_NOT_SET:
       return;
   }
@@ -188,6 +191,14 @@ std::vector<int64_t> view_shape(const Step& step, const View& view) {
     default:
       return joined({&view.shape()});
   }
+}
+
+int64_t distinct_elements(const Step& step, const View& view) {
+  const std::vector<int64_t> shape = view_shape(step, view);
+  int64_t count = 1;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (view.strides(static_cast<int>(d)) != 0) count *= shape[d];
+  return count;
 }
 
 }  // namespace spmd::plan

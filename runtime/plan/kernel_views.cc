@@ -19,6 +19,8 @@ class Collector {
       add(step.reduce().outputs());
     } else if (step.has_fused()) {
       for (const Step& inner : step.fused().steps()) visit(inner);
+    } else if (step.has_grouped()) {
+      for (const Step& member : step.grouped().steps()) visit(member);
     }
   }
   std::vector<const View*> take() { return std::move(views_); }
@@ -36,7 +38,7 @@ class Collector {
 }  // namespace
 
 bool can_have_kernel(const Step& step) {
-  return step.has_elementwise() || step.has_reduce() || step.has_fused();
+  return step.has_elementwise() || step.has_reduce() || step.has_fused() || step.has_grouped();
 }
 
 std::vector<const View*> kernel_views(const Plan& plan, const Step& step) {

@@ -134,6 +134,8 @@ std::string_view kind_name(const Step& step) {
       return "triangular_solve";
     case Step::kFused:
       return "fused";
+    case Step::kGrouped:
+      return "grouped";
     case Step::kAttention:
       return "attention";
     case Step::kAttentionBackward:

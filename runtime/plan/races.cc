@@ -1,6 +1,7 @@
 #include "runtime/plan/races.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "runtime/plan/accesses.h"
 #include "runtime/plan/plan.h"
@@ -112,6 +113,29 @@ StreamOrder::Place StreamOrder::next(const Step& step) {
 bool StreamOrder::is_done(const Place& place) const {
   const auto number = done_.find(place.stream);
   return number != done_.end() && number->second >= place.number;
+}
+
+std::optional<std::string> find_race(const Plan& plan, const Grouped& grouped) {
+  struct Place {
+    Access access;
+    int member;
+  };
+  std::vector<Place> places;
+  for (int m = 0; m < grouped.steps_size(); ++m)
+    for (const Access& access : accesses_of(plan, grouped.steps(m))) places.push_back({access, m});
+  std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    return a.access.space != b.access.space ? a.access.space < b.access.space
+                                            : a.access.begin < b.access.begin;
+  });
+  for (auto a = places.begin(); a != places.end(); ++a)
+    for (auto b = std::next(a);
+         b != places.end() && b->access.space == a->access.space && b->access.begin < a->access.end;
+         ++b)
+      if (a->member != b->member && a->access.conflicts(b->access))
+        return fmt::format("members {} and {} of a group {} the same bytes",
+                           std::min(a->member, b->member), std::max(a->member, b->member),
+                           a->access.writes && b->access.writes ? "write" : "read and write");
+  return std::nullopt;
 }
 
 std::optional<std::string> find_race(const Plan& plan) {

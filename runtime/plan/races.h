@@ -53,4 +53,7 @@ class StreamOrder {
 // wait for events that steps before them record.
 std::optional<std::string> find_race(const Plan& plan);
 
+// The same of the members of one Grouped step, which nothing orders: "members 0 and 3 ...".
+std::optional<std::string> find_race(const Plan& plan, const Grouped& grouped);
+
 }  // namespace spmd::plan

@@ -19,11 +19,15 @@ class Traffic {
       for (const Step& inner : step.fused().steps()) visit(inner);
       return;
     }
+    if (step.has_grouped()) {
+      for (const Step& member : step.grouped().steps()) visit(member);
+      return;
+    }
     const int64_t limit = moved_elements(step);
     for_each_view(step, [&](const View& view, bool writes) {
       if (plan_.buffers(view.buffer()).kind() == Buffer::LOCAL) return;
       if (!writes && places_.contains({view.buffer(), view.offset(), true})) return;  // its own
-      const int64_t count = std::min(elements(step, view), limit);
+      const int64_t count = std::min(distinct_elements(step, view), limit);
       int64_t& known = places_[{view.buffer(), view.offset(), writes}];
       known = std::max(known, count * byte_size(view.dtype()));
     });
@@ -36,26 +40,17 @@ class Traffic {
   }
 
  private:
-  // Different elements: a broadcast dimension is one.
-  static int64_t elements(const Step& step, const View& view) {
-    const std::vector<int64_t> shape = view_shape(step, view);
-    int64_t count = 1;
-    for (size_t d = 0; d < shape.size(); ++d)
-      if (view.strides(static_cast<int>(d)) != 0) count *= shape[d];
-    return count;
-  }
-
   // The most elements that an indexed step moves of any operand.
   static int64_t moved_elements(const Step& step) {
     switch (step.kind_case()) {
       case Step::kGather:
-        return elements(step, step.gather().out());
+        return distinct_elements(step, step.gather().out());
       case Step::kScatter:
-        return elements(step, step.scatter().updates(0));
+        return distinct_elements(step, step.scatter().updates(0));
       case Step::kDynamicSlice:
-        return elements(step, step.dynamic_slice().out());
+        return distinct_elements(step, step.dynamic_slice().out());
       case Step::kDynamicUpdateSlice:
-        return elements(step, step.dynamic_update_slice().update());
+        return distinct_elements(step, step.dynamic_update_slice().update());
       default:
         return INT64_MAX;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/plan/accesses.h"
 #include "runtime/plan/dtype.h"
 
 namespace spmd::plan {
@@ -73,6 +74,7 @@ void Verifier::run() {
     sequence(program.body(), 0);
     streams(program.body());
   }
+  for (const Carried& value : plan_.carried()) carried(value);
   races();
 }
 
@@ -278,6 +280,31 @@ void Verifier::window(const Window& window, int64_t rank) {
          "a window has not one entry per dimension");
 }
 
+void Verifier::carried(const Carried& carried) {
+  step_ = "of a carried value";
+  const auto kind = [&](int32_t buffer) {
+    expect(buffer >= 0 && buffer < plan_.buffers_size(), "a buffer that does not exist");
+    return plan_.buffers(buffer).kind();
+  };
+  expect(kind(carried.buffer()) == Buffer::ARGUMENT, "its buffer is not an argument's");
+  for (const Argument& argument : plan_.arguments())
+    expect(argument.buffer() != carried.buffer(), "its buffer is an argument's own");
+  expect(carried.next() == carried.buffer() || kind(carried.next()) == Buffer::RESULT,
+         "its next buffer is neither its own nor a result's");
+  expect(plan_.buffers(carried.next()).bytes() == plan_.buffers(carried.buffer()).bytes(),
+         "its buffers differ in size");
+  expect(carried.argument() >= 0 && carried.argument() < plan_.arguments_size(),
+         "is made of an argument that does not exist");
+  expect(carried.derive().has_elementwise(), "is made by a step that is not elementwise");
+  elementwise(carried.derive().elementwise());
+  kernel(carried.derive());
+  for_each_view(carried.derive(), [&](const View& view, bool writes) {
+    expect(writes ? view.buffer() == carried.buffer()
+                  : view.buffer() == plan_.arguments(carried.argument()).buffer(),
+           "is made of something else than its argument");
+  });
+}
+
 void Verifier::sequence(const Sequence& sequence, int depth) {
   expect(depth < kMaxDepth, "loops and branches nested too deeply");
   for (const Step& s : sequence.steps()) {
@@ -356,6 +383,8 @@ void Verifier::step(const Step& step, int depth) {
     }
     case Step::kFused:
       return fused(step.fused());
+    case Step::kGrouped:
+      return grouped(step.grouped());
     case Step::KIND_NOT_SET:
       break;
   }

@@ -29,6 +29,7 @@ class Verifier {
   void signature();
   void placement(const Placement& placement, int32_t buffer);
 
+  void carried(const Carried& carried);
   void sequence(const Sequence& sequence, int depth);
   void streams(const Sequence& body);
   void no_stream(const Step& step) const;
@@ -67,6 +68,7 @@ class Verifier {
   void attention(const Attention& step);
   void attention_backward(const AttentionBackward& step);
   void fused(const Fused& step);
+  void grouped(const Grouped& step);
   void rng(const RngBitGenerator& step);
   void collective(const Collective& step);
   void collective_part(const Collective& step, const Collective::Part& part, int64_t group);

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "runtime/plan/kernel_views.h"
+#include "runtime/plan/races.h"
 #include "runtime/plan/verifier.h"
 
 namespace spmd::plan {
@@ -62,6 +63,25 @@ void Verifier::fused(const Fused& fused) {
     }
   }
   in_fused_ = false;
+}
+
+void Verifier::grouped(const Grouped& grouped) {
+  expect(grouped.steps_size() > 0, "groups no steps");
+  const Step& first = grouped.steps(0);
+  for (const Step& member : grouped.steps()) {
+    expect(member.kernel() == 0, "a kernel for one of the steps that are grouped");
+    if (member.has_elementwise())
+      elementwise(member.elementwise());
+    else if (member.has_reduce())
+      reduce(member.reduce());
+    else if (member.has_fused())
+      fused(member.fused());
+    else
+      fail("groups a step that is neither elementwise nor a reduction, nor fused of those");
+    expect(kernel_views(plan_, member).size() == kernel_views(plan_, first).size(),
+           "groups steps that have not as many views each");
+  }
+  if (const auto race = find_race(plan_, grouped)) fail(*race);
 }
 
 }  // namespace spmd::plan

@@ -1,5 +1,5 @@
 // Collectives in plans: their meaning on local ranks, and which of them travel together.
-#include "codegen/combine_collectives.h"
+#include "codegen/cluster_collectives.h"
 #include "ir/builder.h"
 #include "tests/codegen/plan_testing.h"
 
@@ -21,6 +21,28 @@ class RankProgram {
         b.create(OpCode::kAllReduce, {x}, {fn.type(x)}, AllReduceAttrs{{{AxisRef{axis}}, {}}});
     add_reducer_region(fn, op, reducer, fn.type(x).dtype);
     return fn.op(op).results[0];
+  }
+  ValueId gather(ValueId x) {
+    TensorType type = fn.type(x);
+    type.shape[0] *= 2;
+    return fn.op(b.create(OpCode::kAllGather, {x}, {type}, AllGatherAttrs{0, {{AxisRef{0}}, {}}}))
+        .results[0];
+  }
+  ValueId scatter(ValueId x) {
+    TensorType type = fn.type(x);
+    type.shape[0] /= 2;
+    const OpId op =
+        b.create(OpCode::kReduceScatter, {x}, {type}, ReduceScatterAttrs{0, {{AxisRef{0}}, {}}});
+    add_reducer_region(fn, op, OpCode::kAdd, type.dtype);
+    return fn.op(op).results[0];
+  }
+  ValueId sum(ValueId x) { return b.reduce(x, b.scalar(DType::kF32, 0), {0}, OpCode::kAdd); }
+  // Contracts the second dimension of both.
+  ValueId product(ValueId x, ValueId y) {
+    DotAttrs attrs;
+    attrs.lhs_contracting = {1};
+    attrs.rhs_contracting = {1};
+    return b.value(OpCode::kDotGeneral, {x, y}, attrs);
   }
   plan::Plan returns(std::vector<ValueId> results) {
     fn.result_info.resize(results.size());
@@ -107,6 +129,77 @@ TEST(Collectives, CallsAreBounded) {
   EXPECT_EQ(kinds(emit_plan(p.module, info))["all_reduce"], 3);
   info.combine_bytes = 0;
   EXPECT_EQ(kinds(emit_plan(p.module, info))["all_reduce"], 6);
+}
+
+// Two layers x -> x w^T + b, forwards and backwards, whose biases and their gradients are cut.
+struct Layers {
+  explicit Layers(RankProgram& p, int64_t width = 8) {
+    const ValueId x = p.argument({4, width});
+    ValueId at = x;
+    for (int layer = 0; layer < 2; ++layer) {
+      biases.push_back(p.argument({width / 2}));
+      weights.push_back(p.argument({width, width}));
+      inputs.push_back(at);
+      const ValueId bias = p.gather(p.b.convert(biases.back(), DType::kBF16));
+      at =
+          p.b.value(OpCode::kAdd, {p.product(at, weights.back()),
+                                   p.b.broadcast(p.b.convert(bias, DType::kF32), {4, width}, {1})});
+    }
+    for (int layer = 1; layer >= 0; --layer) {
+      const ValueId gradient = p.scatter(p.b.convert(p.sum(at), DType::kBF16));
+      at = p.product(at, p.b.transpose(weights[static_cast<size_t>(layer)], {1, 0}));
+      results.push_back(p.b.value(OpCode::kSubtract, {biases[static_cast<size_t>(layer)],
+                                                      p.b.convert(gradient, DType::kF32)}));
+    }
+    results.push_back(at);
+  }
+  std::vector<ValueId> biases, weights, inputs, results;
+};
+
+TEST(Collectives, SmallGathersAndReductionsOfLayersTravelTogether) {
+  RankProgram p;
+  Layers layers(p);
+  const plan::Plan plan = p.returns(layers.results);
+  EXPECT_EQ(kinds(plan)["all_gather"], 1);
+  EXPECT_EQ(kinds(plan)["reduce_scatter"], 1);
+  p.expect_meaning(plan);
+}
+
+TEST(Collectives, LargeOnesStayWithTheirLayers) {
+  RankProgram p;
+  Layers layers(p, 4 * codegen::kSmallBytes);
+  const plan::Plan plan = p.returns(layers.results);
+  EXPECT_EQ(kinds(plan)["all_gather"], 2);
+  EXPECT_EQ(kinds(plan)["reduce_scatter"], 2);
+}
+
+TEST(Collectives, ThoseOfOneLayerAfterTheOtherStayInTheirOrder) {
+  RankProgram p;
+  const ValueId w = p.argument({8, 8});
+  ValueId x = p.argument({4, 8});
+  std::vector<ValueId> results;
+  for (int layer = 0; layer < 3; ++layer) {
+    const ValueId sum = p.all_reduce(p.product(x, w), 0);  // what the next layer needs
+    results.push_back(p.all_reduce(p.sum(sum), 0));
+    x = p.b.value(OpCode::kNegate, {sum});
+  }
+  results.push_back(x);
+  const plan::Plan plan = p.returns(results);
+  EXPECT_EQ(kinds(plan)["all_reduce"], 4);  // one a layer, and the results' in one
+  p.expect_meaning(plan);
+}
+
+TEST(Collectives, WhatDependsOnAnotherOfTheSameKindIsNotMovedBeforeIt) {
+  RankProgram p;
+  const ValueId x = p.argument({8}), y = p.argument({8}), w = p.argument({8, 8});
+  const ValueId a = p.all_reduce(x, 0);
+  const ValueId b = p.all_reduce(p.b.value(OpCode::kAdd, {a, y}), 0);
+  const ValueId big = p.product(w, w);
+  const ValueId c = p.all_reduce(p.b.value(OpCode::kMultiply, {b, p.sum(big)}), 0);
+  const ValueId d = p.all_reduce(p.b.value(OpCode::kNegate, {y}), 1);
+  const plan::Plan plan = p.returns({p.b.value(OpCode::kAdd, {a, c}), d, b});
+  EXPECT_EQ(kinds(plan)["all_reduce"], 4);
+  p.expect_meaning(plan);
 }
 
 }  // namespace

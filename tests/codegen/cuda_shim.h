@@ -12,6 +12,7 @@
 #include <vector>
 
 #define __global__
+#define __grid_constant__
 #define __launch_bounds__(threads)
 #define __shared__ static  // blocks do not run side by side
 

@@ -93,6 +93,27 @@ TEST(FuseRows, LayerNormOfThreeDimensions) {
   EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"fused", 1}}));
 }
 
+// Two rows that are needed again after their sums: on a GPU two warps share one.
+TEST(FuseRows, LongRowsOfTwoOperands) {
+  const std::string narrow = "tensor<6x1600xbf16>", wide = "tensor<6x1600xf32>";
+  const auto widened = [&](const std::string& r, const std::string& x) {
+    return "    %" + r + " = stablehlo.convert %" + x + " : (" + narrow + ") -> " + wide + "\n";
+  };
+  const Module module = module_of(
+      "(%x: " + narrow + ", %y: " + narrow + ") -> " + wide,
+      std::string(kConstants) + widened("u", "x") + widened("v", "y") +
+          "    %p = stablehlo.multiply %u, %v : " + wide + "\n" +
+          reduce("s", "p", "zero", "add", "1", wide, kRow) + rows_to("sb", "s", kRow, wide) +
+          "    %a = stablehlo.multiply %u, %sb : " + wide + "\n" +
+          "    %r = stablehlo.add %a, %v : " + wide + "\n    return %r : " + wide);
+  EXPECT_EQ(kinds_after_fusion(module), (Kinds{{"fused", 1}}));
+  plan::Plan plan = fused_plan_of(module);
+  emit_kernels(plan, plan::KernelModule::CUDA);
+  ASSERT_EQ(plan.kernels().kernels_size(), 1);
+  EXPECT_EQ(plan.kernels().kernels(0).threads(), 64);
+  EXPECT_EQ(plan.kernels().kernels(0).blocks(), 6);
+}
+
 // A bias gradient: the column sums of what also goes on.
 TEST(FuseRows, ColumnSumsWithTheirProducer) {
   const Module module = module_of(

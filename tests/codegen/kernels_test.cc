@@ -1,8 +1,11 @@
 // Kernels as text, which steps get one, and which share one.
+#include <fmt/format.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "codegen/kernels/compile_kernels.h"
 #include "codegen/kernels/emit.h"
@@ -21,13 +24,13 @@ plan::Step step_of(const std::string& text) {
   return step;
 }
 
-std::optional<Kernel> kernel_of(const std::string& text) {
+std::optional<codegen::kernels::Kernel> kernel_of(const std::string& text) {
   return lower(step_of(text), [](int buffer) { return buffer >= 100; });
 }
 
 std::string emitted(const Dialect& dialect, const std::string& text) {
   std::string source;
-  const std::optional<Kernel> kernel = kernel_of(text);
+  const std::optional<codegen::kernels::Kernel> kernel = kernel_of(text);
   EXPECT_TRUE(kernel);
   if (kernel) dialect.emit(*kernel, "k", source);
   return source;
@@ -57,6 +60,73 @@ TEST(KernelText, ElementwiseInCpp) {
   }
 }
 )");
+}
+
+// doubled() twice, on buffers 0 and 1 and on `second` and the one after it from `offset` on.
+std::string doubled_twice(int size, int second, int offset) {
+  std::string other = doubled(size);
+  for (const int argument : {0, 1}) {
+    const std::string from = fmt::format("buffer: {}", argument);
+    other.replace(other.find(from), from.size(),
+                  fmt::format("buffer: {} offset: {}", second + argument, offset));
+  }
+  return fmt::format("grouped {{ steps {{ {} }} steps {{ {} }} }}", doubled(size), other);
+}
+
+TEST(KernelText, GroupInCpp) {
+  EXPECT_EQ(emitted(cpp_dialect(), doubled_twice(6, 2, 0)),
+            R"(extern "C" void k(void* const* args) {
+  for (void* const* const end = args + 4; args != end; args += 2) {
+    const float* const p0 = static_cast<const float*>(args[0]);
+    float* const p1 = static_cast<float*>(args[1]);
+#pragma GCC ivdep
+    for (int64_t r0 = 0; r0 < 6; ++r0) {
+      const float v0 = p0[r0];
+      const float v2 = v0 * 2.0f;
+      p1[r0] = v2;
+    }
+  }
+}
+)");
+}
+
+// The second member is not aligned to vectors.
+TEST(KernelText, GroupInCuda) {
+  EXPECT_EQ(
+      emitted(cuda_dialect(), doubled_twice(6, 2, 1)),
+      R"(extern "C" __global__ void __launch_bounds__(256) k(const __grid_constant__ Args<4> args) {
+  void* const* const own = args.p + blockIdx.x / 1 * 2;
+  const uint32_t block = blockIdx.x % 1;
+  const float* const p0 = static_cast<const float*>(own[0]);
+  float* const p1 = static_cast<float*>(own[1]);
+  for (uint32_t e = block * uint32_t(256) + threadIdx.x; e < 6; e += 1 * uint32_t(256)) {
+    const int64_t r0 = int64_t(e);
+    const float v0 = p0[r0];
+    const float v2 = v0 * 2.0f;
+    p1[r0] = v2;
+  }
+}
+)");
+}
+
+// Of floats of 32 bits that are written, a thread has 16 bytes, and so 8 of those of 16 bits; where
+// the former are read only, it has 16 of the latter.
+TEST(KernelText, VectorsOfWhatIsWritten) {
+  const auto converted = [](const char* from, const char* to) {
+    return fmt::format(
+        "elementwise {{ shape: 64 program {{ inputs: {0} "
+        "instructions {{ op: CONVERT dtype: {1} args: 0 }} outputs: 1 }} "
+        "inputs {{ buffer: 0 dtype: {0} strides: 1 }} outputs {{ buffer: 1 dtype: {1} strides: 1 "
+        "}} "
+        "}}",
+        from, to);
+  };
+  const std::string wider = emitted(cuda_dialect(), converted("BF16", "F32"));
+  EXPECT_NE(wider.find("Vec<uint32_t, 2> w0"), std::string::npos) << wider;
+  EXPECT_NE(wider.find("Vec<float, 4> w1"), std::string::npos) << wider;
+  const std::string narrower = emitted(cuda_dialect(), converted("F32", "BF16"));
+  EXPECT_NE(narrower.find("Vec<float, 8> w0"), std::string::npos) << narrower;
+  EXPECT_NE(narrower.find("Vec<uint32_t, 4> w1"), std::string::npos) << narrower;
 }
 
 // Six elements are three vectors of two.
@@ -253,6 +323,13 @@ TEST(Kernels, WithoutACompilerTheLoopsDoAll) {
   EXPECT_EQ(note_with("/bin/false"), "/bin/false failed: it says nothing");
   EXPECT_EQ(note_with("no-such-compiler"),
             "the C++ compiler that CXX names, no-such-compiler, is not there");
+  // One that the system can find but not start.
+  const std::string broken = ::testing::TempDir() + "broken-compiler";
+  std::ofstream(broken) << "no program";
+  std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
+  EXPECT_EQ(note_with(broken.c_str()),
+            broken + " failed: it cannot be started: Exec format error");
+  std::filesystem::remove(broken);
   before ? setenv("CXX", kept.c_str(), 1) : unsetenv("CXX");
 }
 

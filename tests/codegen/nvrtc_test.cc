@@ -1,6 +1,8 @@
 // Kernels of the CUDA dialect through NVRTC: that they compile, and what they take.
 #include "codegen/kernels/nvrtc.h"
 
+#include <fmt/format.h>
+
 #include "codegen/kernels/compile_kernels.h"
 #include "tests/codegen/plan_testing.h"
 
@@ -114,6 +116,28 @@ TEST_F(NvrtcKernels, SumsOfColumnsStayInRegisters) {
     EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name;
     EXPECT_LE(kernel.registers, 64) << kernel.name;
     EXPECT_LE(kernel.shared_bytes, 16 << 10) << kernel.name;
+  }
+}
+
+// 1,900 members of two arguments each: nearly all that a launch can have.
+TEST_F(NvrtcKernels, LargeGroupsKeepTheirArgumentsWhereTheyAre) {
+  std::string signature, results, body, values;
+  for (int m = 0; m < 1900; ++m) {
+    const std::string comma = m > 0 ? ", " : "";
+    signature += fmt::format("{0}%a{1}: tensor<40xf32>", comma, m);
+    results += comma + "tensor<40xf32>";
+    body += fmt::format("%r{0} = stablehlo.negate %a{0} : tensor<40xf32>\n", m);
+    values += fmt::format("{}%r{}", comma, m);
+  }
+  const Module module = module_of(fmt::format("({}) -> ({})", signature, results),
+                                  fmt::format("{}return {} : {}", body, values, results));
+  EmitInfo info = unsharded_info(module);
+  info.group_steps = true;
+  const plan::Plan plan = emit_plan(module, info);
+  EXPECT_EQ(plan.programs(0).body().steps_size(), 1);
+  for (const KernelResources& kernel : resources_of(plan)) {
+    EXPECT_EQ(kernel.spill_bytes, 0) << kernel.name;
+    EXPECT_LE(kernel.registers, 32) << kernel.name;
   }
 }
 

@@ -38,10 +38,11 @@ plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>*
   return plan;
 }
 
-plan::Plan gpu_plan_of(const Module& module) {
+plan::Plan gpu_plan_of(const Module& module, bool group) {
   EmitInfo info = unsharded_info(module);
   info.fuse_rows = codegen::FuseRowsOptions{.joins_elementwise = true, .least_recompute_gain = 1};
   info.shape_products = true;
+  info.group_steps = group;
   plan::Plan plan = emit_plan(module, info);
   plan::verify_plan(plan);
   return plan;

@@ -23,8 +23,9 @@ plan::Plan plan_of(const Module& module);
 // The same with reductions fused with their surroundings, for compiled kernels.
 plan::Plan fused_plan_of(const Module& module, std::vector<codegen::FusionNote>* notes = nullptr);
 
-// The plan of a GPU, where values are computed again and products shaped, however small they are.
-plan::Plan gpu_plan_of(const Module& module);
+// The plan of a GPU, where values are computed again and products shaped, however small they are;
+// `group`: and alike steps grouped.
+plan::Plan gpu_plan_of(const Module& module, bool group = false);
 
 // Runs one step of a plan on its mesh's ranks; one list of local values per rank. The ranks run on
 // what the environment variable SPMD_TEST_DEVICE says, cpu or cuda; without it, on the CPU.

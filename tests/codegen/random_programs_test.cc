@@ -278,7 +278,8 @@ TEST(RandomPrograms, WithPlansOfGpus) {
     std::mt19937 random(seed);
     const std::vector<Literal> arguments = random_arguments(module, random);
     const std::vector<Literal> wanted = run_plan(module, plan_of(module), {arguments})[0];
-    const std::vector<Literal> found = run_plan(module, gpu_plan_of(module), {arguments})[0];
+    const std::vector<Literal> found =
+        run_plan(module, gpu_plan_of(module, /*group=*/true), {arguments})[0];
     expect_close(found, wanted, 1e-5);
     if (HasFatalFailure()) return;
   }

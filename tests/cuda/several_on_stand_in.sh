@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ranks with a GPU each, and NCCL between them, on the stand-ins of tests/cuda/fake: every kind of
-# collective, against JAX's values.
+# collective, as late and as early as the Plan's events allow, against JAX's values.
 set -uo pipefail
 fake=$SPMD_BINARY_DIR/fake_cuda
 if [[ ! -e $fake/libcuda.so.1 ]]; then
@@ -20,7 +20,7 @@ run() {
   if ! output=$(SPMD_FAKE_GPUS=$2 mpirun -n "$2" "$SPMD_RUN" "$folder/model.hlo.pb" --mesh "$3" \
     --state "$folder/state.safetensors" --batches "$folder/batches.safetensors" --device cuda \
     --codegen off --check "$folder/expected.safetensors" "${tolerances[@]}" 2>&1); then
-    printf 'FAILED: %s on %s:\n%s\n' "$1" "$3" "$(tail -n 20 <<< "$output")"
+    printf 'FAILED: %s on %s, %s:\n%s\n' "$1" "$3" "$SPMD_FAKE_ORDER" "$(tail -n 20 <<< "$output")"
     failed=1
     return
   fi
@@ -32,8 +32,11 @@ run() {
   done
 }
 
-run digits_mlp 2 data=2 all_reduce
-run moe 2 expert=2 all_gather all_reduce reduce_scatter
-run llama_scan 2 fsdp=2,model=1 all_gather reduce_scatter messages  # all_to_all
-run ring_shard_map 4 ring=4 messages                                # permute
+for order in late early; do
+  export SPMD_FAKE_ORDER=$order
+  run digits_mlp 2 data=2 all_reduce
+  run moe 2 expert=2 all_gather all_reduce reduce_scatter
+  run llama_scan 2 fsdp=2,model=1 all_gather reduce_scatter messages  # all_to_all, within a loop
+  run ring_shard_map 4 ring=4 messages                                # permute
+done
 exit $failed

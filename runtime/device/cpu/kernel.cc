@@ -84,6 +84,8 @@ KernelPtr make_kernel(const plan::Step& step, LoadContext& context) {
       return make_rng_bit_generator(step.rng_bit_generator(), context);
     case plan::Step::kFused:
       return make_fused(step.fused(), context);
+    case plan::Step::kGrouped:
+      return make_grouped(step.grouped(), context);
     case plan::Step::kAttention:
     case plan::Step::kAttentionBackward:
       throw UserError(step.op(), "the plan has an attention step, for which the CPU has no kernel",

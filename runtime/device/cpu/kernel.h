@@ -36,6 +36,7 @@ KernelPtr make_fft(const plan::Fft& step, LoadContext& context);
 KernelPtr make_cholesky(const plan::Cholesky& step, LoadContext& context);
 KernelPtr make_triangular_solve(const plan::TriangularSolve& step, LoadContext& context);
 KernelPtr make_fused(const plan::Fused& step, LoadContext& context);
+KernelPtr make_grouped(const plan::Grouped& step, LoadContext& context);
 KernelPtr make_rng_bit_generator(const plan::RngBitGenerator& step, LoadContext& context);
 
 // A copy between views of one shape and type (also what an Elementwise without instructions is).

@@ -30,7 +30,10 @@ CudaDevice::CudaDevice(const Driver& driver, int ordinal, comm::Communicator& co
 }
 
 // What is queued still uses the memory.
-CudaDevice::~CudaDevice() { gpu_.driver().StreamSynchronize(gpu_.stream()); }
+CudaDevice::~CudaDevice() {
+  gpu_.driver().StreamSynchronize(gpu_.stream());
+  if (streams_) streams_->drain();
+}
 
 std::string CudaDevice::description() const {
   return fmt::format("{} (sm_{})", gpu_.name(), gpu_.architecture());
@@ -39,6 +42,8 @@ std::string CudaDevice::description() const {
 void CudaDevice::load(const plan::Plan& plan) {
   plan_ = &plan;
   compiled_ = CompiledModule::load(gpu_, plan, &why_not_compiled_);
+  if (communicator_.size() > 1)
+    streams_ = std::make_unique<StepStreams>(gpu_, trace_ || StepStreams::one_is_wanted());
 }
 
 std::byte* CudaDevice::allocate(int64_t bytes) {
@@ -143,16 +148,46 @@ std::string CudaDevice::why_no_graphs() const {
 
 void CudaDevice::run_step(std::span<std::byte* const> buffers, const std::function<void()>& work) {
   if (nccl_) nccl_->step();
-  if (!graphs_) return work();
+  const auto whole = [&](int graph) {
+    if (!streams_) return work();
+    streams_->times().select(graph);
+    streams_->begin();
+    work();
+    streams_->end();
+  };
+  if (!graphs_) return whole(-1);
   const bool was_possible = graphs_->obstacle().empty();
-  graphs_->run(buffers, work);
+  const int graph = graphs_->run(buffers, whole);
+  if (streams_) streams_->times().select(graph);
   if (was_possible && !graphs_->obstacle().empty() && communicator_.rank() == 0)
     fmt::print(stderr, "note: steps are not recorded as CUDA graphs: {}\n",
                printable(graphs_->obstacle()));
 }
 
+namespace {
+
+// The members of a group that has no compiled kernel.
+class MembersInTurn : public Kernel {
+ public:
+  explicit MembersInTurn(std::vector<KernelPtr> members) : members_(std::move(members)) {}
+  void run(const RunContext& context) override {
+    for (const KernelPtr& member : members_) member->run(context);
+  }
+
+ private:
+  std::vector<KernelPtr> members_;
+};
+
+}  // namespace
+
 KernelPtr CudaDevice::make_kernel(const plan::Step& step, LoadContext& context) {
   context.op = step.op();
+  if (step.has_grouped() && (!compiled_ || step.kernel() == 0)) {
+    std::vector<KernelPtr> members;
+    for (const plan::Step& member : step.grouped().steps())
+      members.push_back(make_kernel(member, context));
+    return std::make_unique<MembersInTurn>(std::move(members));
+  }
   if (KernelPtr kernel = make_gpu_kernel(step, context)) {
     ++gpu_steps_;
     return traced(step, false, std::move(kernel));
@@ -168,6 +203,11 @@ KernelPtr CudaDevice::from_host(const plan::Step& step, KernelPtr kernel, int64_
   if (!staging_) staging_ = std::make_unique<Staging>(*plan_);
   staging_->need_workspace(workspace_bytes);
   return traced(step, true, make_host_step(gpu_, *staging_, step, std::move(kernel)));
+}
+
+KernelPtr CudaDevice::in_order(const plan::Step& step, KernelPtr kernel, CollectiveRecord* record) {
+  if (record != nullptr) kernel = traced(step, false, std::move(kernel));
+  return streams_ ? streams_->in_order(step, std::move(kernel), record) : std::move(kernel);
 }
 
 KernelPtr CudaDevice::traced(const plan::Step& step, bool on_host, KernelPtr kernel) {
@@ -260,6 +300,9 @@ std::vector<std::string> CudaDevice::notes() const {
   std::vector<std::string> notes = {fmt::format(
       "on {}: {} for the plan's buffers and workspace, {} with what libraries and kernels take",
       description(), text(allocated_), text(used))};
+  if (streams_ && streams_->is_one())
+    notes.push_back(trace_ ? "everything is on one stream, and every step is waited for"
+                           : "everything is on one stream: SPMD_CUDA_ONE_STREAM is set");
   if (!why_not_compiled_.empty())
     notes.push_back("the plan runs without its compiled kernels: " + why_not_compiled_);
   if (!products_.empty())

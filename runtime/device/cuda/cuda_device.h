@@ -1,7 +1,8 @@
 // One GPU, driven by one rank.
 //
-// Whatever a step needs is queued on one stream, in the Plan's order; the host waits where it needs
-// a value (copy_out), where the CPU does a step, and in synchronize().
+// Whatever a step needs is queued in the Plan's order, on the streams that the Plan names where
+// there are other ranks; the host waits where it needs a value (copy_out), where the CPU does a
+// step, and in synchronize().
 #pragma once
 
 #include <functional>
@@ -17,6 +18,7 @@
 #include "runtime/device/cuda/nccl.h"
 #include "runtime/device/cuda/staging.h"
 #include "runtime/device/cuda/step_graphs.h"
+#include "runtime/device/cuda/step_streams.h"
 #include "runtime/device/cuda/trace.h"
 #include "runtime/device/cuda/tuning_cache.h"
 #include "runtime/device/device.h"
@@ -49,6 +51,11 @@ class CudaDevice : public Device {
   KernelPtr make_kernel(const plan::Step& step, LoadContext& context) override;
   KernelPtr from_host(const plan::Step& step, KernelPtr kernel, int64_t workspace_bytes,
                       LoadContext& context) override;
+  bool overlaps_collectives() const override { return streams_ && !streams_->is_one(); }
+  KernelPtr in_order(const plan::Step& step, KernelPtr kernel, CollectiveRecord* record) override;
+  void read_times() override {
+    if (streams_) streams_->times().read();
+  }
   bool connects(const TransportNeeds& needs) const override;
   std::unique_ptr<Transport> connect(comm::Group& group, const TransportNeeds& needs,
                                      const std::string& op) override;
@@ -87,7 +94,8 @@ class CudaDevice : public Device {
   Gpu gpu_;
   comm::Communicator& communicator_;
   const plan::Plan* plan_ = nullptr;
-  std::unique_ptr<NcclGroups> nccl_;  // null: collectives go through the host
+  std::unique_ptr<StepStreams> streams_;  // null: one rank, and one stream
+  std::unique_ptr<NcclGroups> nccl_;      // null: collectives go through the host
   std::unique_ptr<Blas> blas_;
   std::shared_ptr<Cudnn> cudnn_;
   std::unique_ptr<Library> library_;

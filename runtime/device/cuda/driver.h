@@ -20,6 +20,7 @@ namespace spmd::cuda {
   X(DeviceGetAttribute)        \
   X(DevicePrimaryCtxRetain)    \
   X(CtxSetCurrent)             \
+  X(CtxGetStreamPriorityRange) \
   X(MemGetInfo)                \
   X(MemAlloc)                  \
   X(MemFree)                   \
@@ -31,9 +32,11 @@ namespace spmd::cuda {
   X(MemHostAlloc)              \
   X(MemFreeHost)               \
   X(StreamCreate)              \
+  X(StreamCreateWithPriority)  \
   X(StreamDestroy)             \
   X(StreamSynchronize)         \
   X(StreamQuery)               \
+  X(StreamWaitEvent)           \
   X(StreamWriteValue32)        \
   X(StreamBeginCapture)        \
   X(StreamEndCapture)          \
@@ -44,6 +47,7 @@ namespace spmd::cuda {
   X(EventCreate)               \
   X(EventDestroy)              \
   X(EventRecord)               \
+  X(EventRecordWithFlags)      \
   X(EventSynchronize)          \
   X(EventElapsedTime)          \
   X(ModuleLoadData)            \

@@ -43,11 +43,12 @@ Gpu::Gpu(const Driver& driver, int ordinal) : driver_(driver) {
   CUcontext context = nullptr;
   check(driver_.DevicePrimaryCtxRetain(&context, device_), "starting the GPU");
   check(driver_.CtxSetCurrent(context), "starting the GPU");
-  check(driver_.StreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
+  check(driver_.StreamCreate(&main_, CU_STREAM_NON_BLOCKING), "making a stream");
+  current_ = main_;
 }
 
 Gpu::~Gpu() {
-  if (stream_ != nullptr) driver_.StreamDestroy(stream_);
+  if (main_ != nullptr) driver_.StreamDestroy(main_);
 }
 
 void Gpu::synchronize() const {
@@ -55,7 +56,7 @@ void Gpu::synchronize() const {
   constexpr std::chrono::milliseconds kSpin{2};
   const Clock::time_point begin = Clock::now();
   while (true) {
-    const CUresult result = driver_.StreamQuery(stream_);
+    const CUresult result = driver_.StreamQuery(current_);
     if (result != CUDA_ERROR_NOT_READY) return check(result, "the work on the GPU");
     const Clock::duration waited = Clock::now() - begin;
     if (waited > kLongestWait)
@@ -71,7 +72,7 @@ void Gpu::launch(CUfunction function, int64_t points, void** arguments) const {
   const int64_t blocks =
       std::clamp<int64_t>((points + kThreads - 1) / kThreads, 1, multiprocessors_ * kBlocksEach);
   check(driver_.LaunchKernel(function, static_cast<unsigned>(blocks), 1, 1, kThreads, 1, 1, 0,
-                             stream_, arguments, nullptr),
+                             current_, arguments, nullptr),
         "starting a kernel");
 }
 

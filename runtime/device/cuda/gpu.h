@@ -1,8 +1,9 @@
-// One GPU as a rank sees it: the driver, the device and the one stream that all work is queued on.
+// One GPU as a rank sees it: the driver, the device and the stream that work is queued on.
 #pragma once
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "runtime/device/cuda/driver.h"
 
@@ -21,7 +22,8 @@ class Gpu {
   Gpu& operator=(const Gpu&) = delete;
 
   const Driver& driver() const { return driver_; }
-  CUstream stream() const { return stream_; }
+  // Where work is queued: the main stream, or within a StreamScope another.
+  CUstream stream() const { return current_; }
   // "NVIDIA H200"
   const std::string& name() const { return name_; }
   // 90 of sm_90
@@ -29,7 +31,7 @@ class Gpu {
   int multiprocessors() const { return multiprocessors_; }
 
   void check(CUresult result, const char* what) const { cuda::check(driver_, result, what); }
-  // Waits for all work that is queued. Throws UserError when the GPU failed, or has not finished
+  // Waits for what is queued on stream(). Throws UserError when the GPU failed, or has not finished
   // after kLongestWait.
   void synchronize() const;
   // Queues a kernel with one thread for each of `points`, or less, and these arguments.
@@ -48,9 +50,24 @@ class Gpu {
 
   const Driver& driver_;
   CUdevice device_ = 0;
-  CUstream stream_ = nullptr;
+  CUstream main_ = nullptr, current_ = nullptr;
+  friend class StreamScope;
   std::string name_;
   int architecture_ = 0, multiprocessors_ = 0;
+};
+
+// While it lives, work is queued on another stream.
+class StreamScope {
+ public:
+  StreamScope(Gpu& gpu, CUstream stream)
+      : gpu_(gpu), before_(std::exchange(gpu.current_, stream)) {}
+  ~StreamScope() { gpu_.current_ = before_; }
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  Gpu& gpu_;
+  CUstream before_;
 };
 
 // Memory of the GPU that is given back.

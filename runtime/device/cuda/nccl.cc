@@ -156,19 +156,37 @@ class NcclGroups::NcclTransport : public Transport {
     check(nccl_.GroupEnd());
   }
 
+  // NCCL launches the calls of a group together.
+  bool joins_calls() const override { return true; }
+  void start_group() override {
+    group_ = Group::kEmpty;
+    check(nccl_.GroupStart());
+  }
+  void end_group() override {
+    check(nccl_.GroupEnd());
+    group_ = Group::kNone;
+    watch_.end();
+  }
+
  private:
-  // A call between the two marks of the watch.
+  enum class Group : uint8_t { kNone, kEmpty, kBegun };
+
+  // A call between the two marks of the watch. Of a group, the first call sets the first mark and
+  // its end the second.
   class Watched {
    public:
-    Watched(const NcclTransport& transport, const char* kind) : watch_(transport.watch_) {
-      watch_.begin(transport.number_, kind);
+    Watched(NcclTransport& transport, const char* kind) : transport_(transport) {
+      if (transport.group_ != Group::kBegun) transport.watch_.begin(transport.number_, kind);
+      if (transport.group_ == Group::kEmpty) transport.group_ = Group::kBegun;
     }
-    ~Watched() { watch_.end(); }
+    ~Watched() {
+      if (transport_.group_ == Group::kNone) transport_.watch_.end();
+    }
     Watched(const Watched&) = delete;
     Watched& operator=(const Watched&) = delete;
 
    private:
-    CollectiveWatch& watch_;
+    NcclTransport& transport_;
   };
 
   std::string peers() const {
@@ -194,6 +212,7 @@ class NcclGroups::NcclTransport : public Transport {
   NcclReduction reduction_;
   std::string op_;
   uint32_t number_;  // of the watch
+  Group group_ = Group::kNone;
 };
 
 NcclGroups::~NcclGroups() {

@@ -44,7 +44,7 @@ RunContext Staging::context() {
     workspace_ = reserve(workspace_bytes_);
     reserved_workspace_ = workspace_bytes_;
   }
-  return {buffers_.data(), workspace_};
+  return {buffers_.data(), workspace_, workspace_};  // one step at a time
 }
 
 namespace {

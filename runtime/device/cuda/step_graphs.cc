@@ -11,14 +11,14 @@ constexpr size_t kMostGraphs = 4;
 }  // namespace
 
 StepGraphs::~StepGraphs() {
-  for (const auto& [addresses, graph] : graphs_) gpu_.driver().GraphExecDestroy(graph);
+  for (const auto& [addresses, graph] : graphs_) gpu_.driver().GraphExecDestroy(graph.handle);
 }
 
-void StepGraphs::run(std::span<std::byte* const> buffers, const std::function<void()>& work) {
+int StepGraphs::run(std::span<std::byte* const> buffers, const Work& work) {
   if (!obstacle_.empty() || !is_warm_) {
-    work();
+    work(-1);
     is_warm_ = true;
-    return;
+    return -1;
   }
   const Addresses addresses(buffers.begin(), buffers.end());
   auto known = graphs_.find(addresses);
@@ -26,22 +26,27 @@ void StepGraphs::run(std::span<std::byte* const> buffers, const std::function<vo
     if (graphs_.size() == kMostGraphs)
       obstacle_ = fmt::format("buffers still change places after {} steps", kMostGraphs);
     CUgraphExec graph = obstacle_.empty() ? record(work) : nullptr;
-    if (graph == nullptr) return work();
-    known = graphs_.emplace(addresses, graph).first;
+    if (graph == nullptr) {
+      work(-1);
+      return -1;
+    }
+    known = graphs_.emplace(addresses, Graph{static_cast<int>(graphs_.size()), graph}).first;
   }
-  gpu_.check(gpu_.driver().GraphLaunch(known->second, gpu_.stream()), "starting a recorded step");
+  const Graph& graph = known->second;
+  gpu_.check(gpu_.driver().GraphLaunch(graph.handle, gpu_.stream()), "starting a recorded step");
+  return graph.number;
 }
 
 // While a stream is recorded nothing is done; what cannot be recorded makes a call fail, and ends
 // the recording.
-CUgraphExec StepGraphs::record(const std::function<void()>& work) {
+CUgraphExec StepGraphs::record(const Work& work) {
   const Driver& driver = gpu_.driver();
   // What is queued so far is no part of it.
   gpu_.synchronize();
   gpu_.check(driver.StreamBeginCapture(gpu_.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
              "recording a step");
   try {
-    work();
+    work(static_cast<int>(graphs_.size()));
   } catch (const UserError& error) {
     obstacle_ = error.what();
   }

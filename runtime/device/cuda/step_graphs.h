@@ -19,23 +19,31 @@ class StepGraphs {
   StepGraphs(const StepGraphs&) = delete;
   StepGraphs& operator=(const StepGraphs&) = delete;
 
+  // Queues a step on the current stream, and on others that begin and end there. `graph`: the
+  // number of the graph that it is recorded for; -1: it is not.
+  using Work = std::function<void(int graph)>;
+
   // Does `work`, as Device::run_step() has it. The first step is never recorded: libraries load
-  // what they need in it.
-  void run(std::span<std::byte* const> buffers, const std::function<void()>& work);
+  // what they need in it. Returns the number of the graph that did it; -1: none.
+  int run(std::span<std::byte* const> buffers, const Work& work);
 
   // Why steps are not recorded, or not any more; empty: they are.
   const std::string& obstacle() const { return obstacle_; }
 
  private:
   using Addresses = std::vector<std::byte*>;
+  struct Graph {
+    int number;
+    CUgraphExec handle;
+  };
 
   // Null when it cannot be: `work` has then not been done.
-  CUgraphExec record(const std::function<void()>& work);
+  CUgraphExec record(const Work& work);
 
   const Gpu& gpu_;
   std::string obstacle_;
   bool is_warm_ = false;
-  std::map<Addresses, CUgraphExec> graphs_;
+  std::map<Addresses, Graph> graphs_;
 };
 
 }  // namespace spmd::cuda

@@ -1,20 +1,23 @@
-// A stand-in for the NVIDIA driver: one GPU of sm_90 whose memory is the host's and whose kernels
-// are those of kernels.h. Streams are lazy: work is done when somebody waits for it, so a wait that
-// is missing shows as a wrong value.
+// A stand-in for the NVIDIA driver: one GPU of sm_90 whose memory is the host's, whose kernels are
+// those of kernels.h and whose streams are those of scheduler.h.
 #include <cuda.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 
 #include "tests/cuda/fake/kernels.h"
+#include "tests/cuda/fake/scheduler.h"
 
 namespace {
 
-using Work = std::function<void()>;
+using spmd::fake::Scheduler;
+using spmd::fake::Work;
+
+constexpr double kMicroseconds = 1;  // that anything takes but the collectives
 
 // SPMD_FAKE_GPU_MEMORY: its bytes; 1 GiB without it.
 size_t total_memory() {
@@ -26,9 +29,7 @@ struct State {
   std::recursive_mutex mutex;  // ranks that are threads share the GPU
   std::map<CUdeviceptr, size_t> memory;
   size_t used = 0;
-  std::map<CUstream, std::deque<Work>> streams;
-  std::map<CUstream, std::deque<Work>> captured;  // of streams that are being captured
-  int next_handle = 1;
+  Scheduler scheduler;
 };
 
 State& state() {
@@ -36,25 +37,10 @@ State& state() {
   return *result;
 }
 
-void finish(CUstream stream) {
-  auto& queue = state().streams[stream];
-  while (!queue.empty()) {
-    const Work work = std::move(queue.front());
-    queue.pop_front();
-    work();
-  }
-}
-
-CUresult enqueue(CUstream stream, Work work) {
+CUresult enqueue(CUstream stream, Work work, double microseconds = kMicroseconds) {
   const std::lock_guard lock(state().mutex);
-  const auto captured = state().captured.find(stream);
-  auto& queue = captured != state().captured.end() ? captured->second : state().streams[stream];
-  queue.push_back(std::move(work));
-  return CUDA_SUCCESS;
+  return state().scheduler.enqueue(stream, std::move(work), microseconds);
 }
-
-// What a capture forbids: waiting for the stream, and calls that act at once.
-bool is_capturing() { return !state().captured.empty(); }
 
 // Whether [address, address + bytes) lies in one allocation.
 bool is_allocated(CUdeviceptr address, size_t bytes) {
@@ -62,11 +48,6 @@ bool is_allocated(CUdeviceptr address, size_t bytes) {
   if (place == state().memory.begin()) return false;
   --place;
   return address + bytes <= place->first + place->second;
-}
-
-template <typename Handle>
-Handle new_handle() {
-  return reinterpret_cast<Handle>(static_cast<uintptr_t>(state().next_handle++));
 }
 
 }  // namespace
@@ -132,7 +113,7 @@ CUresult cuMemFree(CUdeviceptr address) {
   const std::lock_guard lock(state().mutex);
   const auto place = state().memory.find(address);
   if (place == state().memory.end()) return CUDA_ERROR_INVALID_VALUE;
-  for (auto& [stream, queue] : state().streams) finish(stream);
+  state().scheduler.finish_all();
   state().used -= place->second;
   std::free(reinterpret_cast<void*>(address));
   state().memory.erase(place);
@@ -174,73 +155,88 @@ CUresult cuMemFreeHost(void* data) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCreate(CUstream* stream, unsigned) {
-  const std::lock_guard lock(state().mutex);
-  *stream = new_handle<CUstream>();
+CUresult cuCtxGetStreamPriorityRange(int* least, int* most) {
+  *least = 0;
+  *most = -5;
   return CUDA_SUCCESS;
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned, int priority) {
+  const std::lock_guard lock(state().mutex);
+  *stream = state().scheduler.add_stream(priority);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return cuStreamCreateWithPriority(stream, flags, 0);
 }
 CUresult cuStreamDestroy(CUstream stream) {
   const std::lock_guard lock(state().mutex);
-  finish(stream);
+  state().scheduler.finish(stream);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
   const std::lock_guard lock(state().mutex);
-  if (is_capturing()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  finish(stream);
+  if (state().scheduler.is_capturing()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  state().scheduler.finish(stream);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamQuery(CUstream stream) { return cuStreamSynchronize(stream); }
-CUresult cuEventCreate(CUevent* event, unsigned) {
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   const std::lock_guard lock(state().mutex);
-  *event = new_handle<CUevent>();
+  return state().scheduler.wait(stream, event);
+}
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  const std::lock_guard lock(state().mutex);
+  *event = state().scheduler.add_event((flags & CU_EVENT_DISABLE_TIMING) == 0);
   return CUDA_SUCCESS;
 }
-CUresult cuEventDestroy(CUevent) { return CUDA_SUCCESS; }
-CUresult cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
-CUresult cuEventSynchronize(CUevent) {
+CUresult cuEventDestroy(CUevent event) {
   const std::lock_guard lock(state().mutex);
-  for (auto& [stream, queue] : state().streams) finish(stream);
+  state().scheduler.remove_event(event);
   return CUDA_SUCCESS;
 }
-CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
-  *milliseconds = 1;
-  return CUDA_SUCCESS;
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+  const std::lock_guard lock(state().mutex);
+  return state().scheduler.record(event, stream, (flags & CU_EVENT_RECORD_EXTERNAL) != 0);
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return cuEventRecordWithFlags(event, stream, 0);
+}
+CUresult cuEventSynchronize(CUevent event) {
+  const std::lock_guard lock(state().mutex);
+  return state().scheduler.finish(event);
+}
+CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  const std::lock_guard lock(state().mutex);
+  return state().scheduler.elapsed(milliseconds, begin, end);
 }
 
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned) {
-  return enqueue(stream, [=] { *reinterpret_cast<cuuint32_t*>(address) = value; });
+  return enqueue(
+      stream, [=] { *reinterpret_cast<cuuint32_t*>(address) = value; }, 0);
 }
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   const std::lock_guard lock(state().mutex);
-  if (is_capturing()) return CUDA_ERROR_ILLEGAL_STATE;
-  state().captured[stream];
-  return CUDA_SUCCESS;
+  return state().scheduler.begin_capture(stream);
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   const std::lock_guard lock(state().mutex);
-  const auto captured = state().captured.find(stream);
-  if (captured == state().captured.end()) return CUDA_ERROR_ILLEGAL_STATE;
-  *graph = reinterpret_cast<CUgraph>(new std::deque<Work>(std::move(captured->second)));
-  state().captured.erase(captured);
-  return CUDA_SUCCESS;
+  return state().scheduler.end_capture(stream, graph);
 }
 CUresult cuGraphInstantiate(CUgraphExec* executable, CUgraph graph, unsigned long long) {
-  *executable = reinterpret_cast<CUgraphExec>(
-      new std::deque<Work>(*reinterpret_cast<std::deque<Work>*>(graph)));
+  *executable = state().scheduler.instantiate(graph);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
-  for (const Work& work : *reinterpret_cast<std::deque<Work>*>(executable)) enqueue(stream, work);
-  return CUDA_SUCCESS;
+  const std::lock_guard lock(state().mutex);
+  return state().scheduler.launch(executable, stream);
 }
 CUresult cuGraphDestroy(CUgraph graph) {
-  delete reinterpret_cast<std::deque<Work>*>(graph);
+  state().scheduler.destroy(graph);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphExecDestroy(CUgraphExec executable) {
-  delete reinterpret_cast<std::deque<Work>*>(executable);
+  state().scheduler.destroy(reinterpret_cast<CUgraph>(executable));
   return CUDA_SUCCESS;
 }
 
@@ -268,9 +264,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned
   return enqueue(stream, [=, launch = kernel(arguments)] { launch(blocks, threads); });
 }
 
-// Of the stand-in for cuBLASLt.
-void spmd_fake_enqueue(CUstream stream, std::function<void()> work) {
-  enqueue(stream, std::move(work));
+// Of the stand-ins for libraries.
+void spmd_fake_enqueue(CUstream stream, std::function<void()> work, double microseconds) {
+  enqueue(stream, std::move(work), microseconds);
 }
 
 }  // extern "C"

@@ -6,7 +6,6 @@
 
 // What CUDA's compiler would declare; the threads of a block are fibres.
 #include "tests/codegen/cuda_shim.h"
-#define __grid_constant__
 static shim::Index blockDim;
 using std::min;
 

@@ -108,7 +108,7 @@ TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   const std::string bytes = plan.SerializeAsString() + "\xff\xff\xff";
   EXPECT_EQ(error_of([&] { parse_plan(bytes, "p.plan"); }),
             "p.plan: a plan of version 9 that needs a reader of version 8 or newer, this spmd "
-            "reads versions 2 to 3\n  update spmd, or compile the program again with this one");
+            "reads versions 4 to 4\n  update spmd, or compile the program again with this one");
 }
 
 TEST(Plan, RefusesForeignAndDamagedBytes) {
@@ -245,6 +245,14 @@ TEST(Plan, VerifierFindsFaults) {
        }},
       {"fuses a step that is neither elementwise nor a reduction",
        [](Plan& p) { step(p, 0).mutable_fused()->add_steps(); }},
+      {"groups no steps", [](Plan& p) { step(p, 0).mutable_grouped(); }},
+      {"groups a step that is neither elementwise nor a reduction",
+       [](Plan& p) { step(p, 0).mutable_grouped()->add_steps()->mutable_dot(); }},
+      {"members 0 and 1 of a group write the same bytes",
+       [](Plan& p) {
+         const Step member = step(p, 0);
+         for (int m = 0; m < 2; ++m) *step(p, 0).mutable_grouped()->add_steps() = member;
+       }},
       {"says nothing to do", [](Plan& p) { p.mutable_programs(0)->mutable_body()->add_steps(); }},
   };
   verify_plan(small_plan());

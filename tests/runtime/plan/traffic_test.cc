@@ -45,6 +45,18 @@ TEST(Traffic, LocalBuffersAreNotMoved) {
   EXPECT_EQ(plan::bytes_moved(plan, step), 8 * 4 + 4);
 }
 
+TEST(Traffic, OfGroupsThatOfTheirMembers) {
+  const plan::Plan plan = buffers(4);
+  plan::Step step;
+  for (int m = 0; m < 2; ++m) {
+    plan::Elementwise& map = *step.mutable_grouped()->add_steps()->mutable_elementwise();
+    map.add_shape(8);
+    set_view(*map.add_inputs(), 2 * m, {1});
+    set_view(*map.add_outputs(), 2 * m + 1, {1});
+  }
+  EXPECT_EQ(plan::bytes_moved(plan, step), 2 * (8 * 4 + 8 * 4));
+}
+
 // Of a table only the rows that are taken.
 TEST(Traffic, GathersMoveWhatTheyTake) {
   const plan::Plan plan = buffers(3);
