@@ -1,7 +1,5 @@
 #include "launcher/run_command.h"
 
-#include <fmt/ranges.h>
-
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -21,10 +19,10 @@
 #include "launcher/progress_log.h"
 #include "launcher/recorded_values.h"
 #include "launcher/report.h"
+#include "launcher/run_notes.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
 #include "support/file_cache.h"
-#include "support/names.h"
 #include "support/printable.h"
 #include "support/remedy.h"
 #include "support/strings.h"
@@ -180,20 +178,20 @@ class Session {
                with_thousands(statistics.bytes_sent_per_step()));
     if (place_.cuda || line_.verbose)
       fmt::print("{}\nmemory of a rank\n{}", to_string(start_), to_string(executor_->memory_use()));
-    for (const std::string& note : executor_->device().notes())
-      fmt::print("note: {}\n", printable(note));
-    for (const Remark& remark : job_.remarks) {
-      if (remark.pass == kImport)
-        fmt::print("note: {}: {}\n", printable(remark.place), remark.text);
-    }
-    for (const std::string& note : inputs_->notes()) fmt::print("note: {}\n", printable(note));
-    note_unnamed_metrics();
+    note(executor_->device().notes());
+    if (!line_.verbose) note(notes_of_remarks(job_.remarks));
+    note(inputs_->notes());
+    if (auto unnamed = note_of_unnamed(job_.plan.source(), metrics_)) note({*unnamed});
     if (recorded_ && recorded_->has_results() && loop_->steps() > 1) {
       fmt::print(
           "note: {}: records the results of one step, which are not compared with those of {}\n",
           printable(job_.plan.source()), loop_->steps());
     }
     std::fflush(stdout);
+  }
+
+  static void note(const std::vector<std::string>& notes) {
+    for (const std::string& text : notes) fmt::print("note: {}\n", printable(text));
   }
 
   void warn_of_missing_state() const {
@@ -206,18 +204,6 @@ class Session {
     if (text)
       fmt::print(stderr, "spmd-run: warning: {}: {}\n", printable(job_.plan.source()),
                  printable(*text));
-  }
-
-  void note_unnamed_metrics() const {
-    std::vector<std::string> unnamed;
-    for (const std::string& metric : metrics_) {
-      if (is_place_only(metric)) unnamed.push_back(metric);
-    }
-    if (unnamed.empty()) return;
-    fmt::print(
-        "note: {}: names these metrics by their places only: {}; StableHLO text of a step that "
-        "returns them in a dict has names\n",
-        printable(job_.plan.source()), fmt::join(unnamed, ", "));
   }
 
   // A failure in here is one rank's own: the others wait for it in a collective, or will.

@@ -5,7 +5,7 @@
 namespace spmd::comm {
 
 // From now on SIGTERM is answered. Waits of this rank that do not end soon after it throw
-// (waiting.h). A rank that computes until the time is up says so, and ends with exit code 143.
+// (waiting.h). A rank that goes on until the time is up says so, and ends with exit code 143.
 void answer_termination(int rank);
 
 // From now on a rank that is told to end says nothing of it: why it ends has been said, or is about

@@ -52,10 +52,11 @@ inline UserError waited_too_long(const Wait& wait, std::chrono::milliseconds lim
 
 // See termination.h.
 inline UserError ended_while_waiting(const Wait& wait) {
-  return UserError(fmt::format("rank {}", wait.rank),
-                   "was told to end (SIGTERM) while it waited " + what_is_waited_for(wait),
-                   "that rank may have died: look at its output, and in dmesg for memory that ran "
-                   "out");
+  return UserError(
+      fmt::format("rank {}", wait.rank),
+      "was told to end (SIGTERM) while it waited " + what_is_waited_for(wait),
+      "unless somebody ended the run, that rank may have died: look at its output, and "
+      "in dmesg for memory that ran out");
 }
 
 }  // namespace spmd::comm

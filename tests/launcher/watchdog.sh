@@ -37,5 +37,26 @@ die
 says "^spmd-run: rank [01]: was told to end \(SIGTERM\) while it waited $collective"
 [[ $(grep -c 'SIGTERM' stderr) == 1 ]] || fail "the other rank says twice how it was ended"
 
+# Ctrl-C: each rank says once how it was ended, and none is said to have died.
+rm -rf report
+set -m  # jobs in the background do not ignore SIGINT
+timeout 100 mpirun -n 2 "$SPMD_RUN" model.mlir --state state.safetensors --report report \
+  --batches long.safetensors > stdout 2> stderr < /dev/null &
+mpirun=$!
+set +m
+for ((i = 0; i < 600; i++)); do
+  [[ -s report/metrics.jsonl ]] && break
+  sleep 0.1
+done
+kill -INT "$(pgrep -P "$mpirun")"
+status=0
+wait "$mpirun" || status=$?
+[[ $status != 0 && $status != 124 ]] || fail "exit code $status after SIGINT"
+says '^spmd-run: rank [01]: was told to end \(SIGTERM\)'
+for rank in 0 1; do
+  [[ $(grep -c "rank $rank: was told" stderr) -le 1 ]] || fail "rank $rank says it twice"
+done
+if grep -q '^  that rank may have died' stderr; then fail "a rank is blamed for Ctrl-C"; fi
+
 die --enable-recovery
 says "^spmd-run: rank [01]: waited 2 s $collective"
