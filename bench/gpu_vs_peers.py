@@ -17,6 +17,7 @@ import argparse
 import array
 import json
 import math
+import os
 import pathlib
 import random
 import statistics
@@ -30,7 +31,7 @@ PROGRAMS = ROOT / "tests" / "data" / "large"
 PEERS = ROOT / "bench" / "peers"
 PEAK_FLOPS = 989e12
 
-# batch: of each GPU, for the peers' programs; JAX takes all of it.
+# batch: of each GPU.
 CASES = {
     "gpt2-xl": dict(program="gpt2-xl-dp1", model="gpt2-xl", ranks=1, batch=8, length=1024,
                     vocabulary=50304, layers=48, width=1600, torch=[[]], jax=[]),
@@ -57,9 +58,15 @@ def save_tokens(path, case, steps):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data.tobytes())
 
 
-def output_of(command, seconds):
+def output_of(command, seconds, gpus=None):
+    """`gpus`: how many the command may see."""
+    environment = dict(os.environ)
+    if gpus is not None:
+        seen = environment.get("CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7").split(",")
+        environment["CUDA_VISIBLE_DEVICES"] = ",".join(seen[:gpus])
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds,
+                              env=environment)
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
         return None, str(error)
     return (done.stdout if done.returncode == 0 else None), (done.stdout + done.stderr)[-1500:]
@@ -74,7 +81,7 @@ def run_ours(args, case, folder):
                         "--report", str(report), "--set", "log.progress=off"]
     if args.cache_dir:
         command += ["--cache-dir", args.cache_dir]
-    output, text = output_of(command, args.seconds)
+    output, text = output_of(command, args.seconds, case["ranks"])
     if output is None:
         return {"error": text}
     found = json.loads((report / "report.json").read_text())
@@ -84,8 +91,8 @@ def run_ours(args, case, folder):
             "peak_gb": found["peak_memory_bytes"] / 2**30, "compile_s": found["compile_ms"] / 1e3}
 
 
-def run_peer(command, name, seconds):
-    output, text = output_of(command, seconds)
+def run_peer(command, name, seconds, gpus):
+    output, text = output_of(command, seconds, gpus)
     lines = [line for line in (output or "").splitlines() if line.startswith("{")]
     return {"name": name, **json.loads(lines[-1])} if lines else {"name": name, "error": text}
 
@@ -98,11 +105,11 @@ def run_peers(args, case):
             launch = [sys.executable] if case["ranks"] == 1 else \
                 ["torchrun", "--nproc-per-node", str(case["ranks"])]
             command = launch + [str(PEERS / "train_torch.py"), case["model"], "default"] + size
-            yield run_peer(command + options, " ".join(["torch.compile"] + options), args.seconds)
+            yield run_peer(command + options, " ".join(["torch.compile"] + options), args.seconds,
+                           case["ranks"])
     if "jax" in peers:
-        size[0] = str(case["ranks"] * case["batch"])
         command = [sys.executable, str(PEERS / "train_jax.py"), case["model"]] + size
-        yield run_peer(command + case["jax"], " ".join(["JAX"] + case["jax"]), args.seconds)
+        yield run_peer(command + case["jax"], " ".join(["JAX"] + case["jax"]), args.seconds, case["ranks"])
 
 
 def flops(case, parameters):
