@@ -87,25 +87,29 @@ int64_t planned_bytes(const plan::Plan& plan) {
   return bytes;
 }
 
-// Takes the Plan that carries narrow parameters from step to step where it needs no more memory
-// than the one that makes them anew, but for the last 0.1 %.
-void emit_with_carried_casts(const Module& module, EmitInfo info, CompileResult& result) {
+// The Plan of a GPU: the one that carries narrow parameters from step to step where it needs no
+// more memory than the one that makes them anew, but for the last 0.1 %. The latter, when it is
+// only compared, does without groups of steps, which take time to find and no memory.
+plan::Plan emit_for_gpu(const Module& module, const EmitInfo& info) {
   Module carrying = module.clone();
   const std::vector<CarriedValue> carried = carry_casts(carrying);
-  if (carried.empty()) return;
-  std::vector<codegen::FusionNote> notes;
+  if (carried.empty()) return emit_plan(module, info);
+  EmitInfo compared = info;
+  compared.group_steps = false;
+  compared.fusions = nullptr;
+  const int64_t before = planned_bytes(emit_plan(module, compared));
+
+  EmitInfo with_carried = info;
   std::vector<int64_t> bounds;
   for (const GlobalTensor& argument : info.arguments) bounds.push_back(argument.index_bound);
   const EmitInfo all = emit_info(carrying, bounds);
-  info.arguments = all.arguments;
-  info.results = all.results;
-  info.carried = carried;
-  info.fusions = &notes;
-  plan::Plan plan = emit_plan(carrying, info);
-  const int64_t before = planned_bytes(result.plan);
-  if (planned_bytes(plan) > before + before / 1000) return;
-  result.plan = std::move(plan);
-  result.fusions = std::move(notes);
+  with_carried.arguments = all.arguments;
+  with_carried.results = all.results;
+  with_carried.carried = carried;
+  plan::Plan plan = emit_plan(carrying, with_carried);
+  if (planned_bytes(plan) <= before + before / 1000) return plan;
+  if (info.fusions != nullptr) info.fusions->clear();
+  return emit_plan(module, info);
 }
 
 // Fewer than a vector of elements are not worth compiling.
@@ -158,8 +162,8 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
     info.streams = options.streams;
     info.shape_products = info.group_steps = options.kernels == KernelTarget::kCuda;
     info.fusions = &result.fusions;
-    result.plan = emit_plan(module, info);
-    if (options.kernels == KernelTarget::kCuda) emit_with_carried_casts(module, info, result);
+    result.plan = options.kernels == KernelTarget::kCuda ? emit_for_gpu(module, info)
+                                                         : emit_plan(module, info);
     compile_kernels(options, start, result);
   }
   plan::Statistics& statistics = *result.plan.mutable_statistics();
