@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -38,11 +39,11 @@ void join(StepUses& uses, const StepUses& others) {
   }
 }
 
-int64_t bytes_of(plan::Step& step, const StorageTable& storages) {
+int64_t bytes_accessed(plan::Step& step, const StorageTable& storages) {
   int64_t bytes = 0;
   if (step.has_fused()) {
     for (plan::Step& inner : *step.mutable_fused()->mutable_steps())
-      bytes += bytes_of(inner, storages);
+      bytes += bytes_accessed(inner, storages);
     return bytes;
   }
   for_each_view(step, [&](plan::View& view, bool) {
@@ -96,7 +97,7 @@ class SequenceUses {
 };
 
 // Steps that become one, which stands before step `position`.
-struct Group {
+struct AlikeSteps {
   std::vector<int> members;
   int position = 0;
 };
@@ -127,9 +128,9 @@ class SequenceGrouper {
   // ---- which steps are alike
 
   void find_classes() {
-    std::map<int, bool> products;
+    std::set<int> products;
     for (const plan::Step& step : sequence_.steps())
-      if (step.has_dot()) products[step.dot().out().buffer()] = true;
+      if (step.has_dot()) products.insert(step.dot().out().buffer());
     std::map<std::string, int> numbers;
     for (plan::Step& step : *sequence_.mutable_steps()) {
       class_of_.push_back(kAlone);
@@ -147,14 +148,14 @@ class SequenceGrouper {
   }
 
   // What reads a product alone may become its epilogue (dot_epilogues.h).
-  bool may_be_grouped(plan::Step& step, const std::map<int, bool>& products) const {
+  bool may_be_grouped(plan::Step& step, const std::set<int>& products) const {
     if (!step.has_elementwise() && !step.has_reduce() && !step.has_fused()) return false;
     const plan::Elementwise& map = step.elementwise();
     if (map.outputs_size() == 1 &&
         std::any_of(map.inputs().begin(), map.inputs().end(),
                     [&](const plan::View& view) { return products.contains(view.buffer()); }))
       return false;
-    return bytes_of(step, storages_) <= kMostBytes;
+    return bytes_accessed(step, storages_) <= kMostBytes;
   }
 
   std::vector<int> members_of(size_t number) const {
@@ -170,14 +171,15 @@ class SequenceGrouper {
   bool group_class(size_t number) {
     const std::vector<int> members = members_of(number);
     if (members.size() < 2) return false;
-    const int64_t before = arena_bytes_();
+    if (needed_ < 0) needed_ = arena_bytes_();
     const size_t most = kMostArguments / std::max<size_t>(num_arguments_[number], 1);
     for (size_t size = std::min(members.size(), most); size >= 2; size /= kSmaller) {
-      const std::vector<Group> groups = groups_of(members, size);
+      const std::vector<AlikeSteps> groups = groups_of(members, size);
       if (groups.empty()) return false;
       const std::vector<std::vector<int>> order = order_with(groups);
       arrange(order);
-      if (arena_bytes_() <= before) {
+      if (const int64_t now = arena_bytes_(); now <= needed_) {
+        needed_ = now;
         accept(order);
         return true;
       }
@@ -188,16 +190,16 @@ class SequenceGrouper {
 
   // Groups of at most `most` members. Those of different groups are independent, too: each group's
   // place is found as if the others were not there.
-  std::vector<Group> groups_of(const std::vector<int>& members, size_t most) const {
+  std::vector<AlikeSteps> groups_of(const std::vector<int>& members, size_t most) const {
     std::map<int, SequenceUses::Range> ranges;
     for (int m : members) ranges[m] = uses_.range_of(m);
-    std::vector<Group> groups;
+    std::vector<AlikeSteps> groups;
     std::vector<int> open = members;
     StepUses grouped;
     while (!open.empty()) {
       const int least = *std::min_element(
           open.begin(), open.end(), [&](int a, int b) { return ranges[a].last < ranges[b].last; });
-      Group group{{least}};
+      AlikeSteps group{{least}};
       StepUses own = uses_.of(least);
       const bool is_free = !in_conflict(own, grouped);
       std::vector<int> rest;
@@ -238,10 +240,10 @@ class SequenceGrouper {
   // ---- rewriting
 
   // The steps in their new order, groups as the list of their members.
-  std::vector<std::vector<int>> order_with(const std::vector<Group>& groups) const {
+  std::vector<std::vector<int>> order_with(const std::vector<AlikeSteps>& groups) const {
     std::vector<bool> is_member(class_of_.size(), false);
-    std::multimap<int, const Group*> by_position;
-    for (const Group& group : groups) {
+    std::multimap<int, const AlikeSteps*> by_position;
+    for (const AlikeSteps& group : groups) {
       by_position.emplace(group.position, &group);
       for (int m : group.members) is_member[static_cast<size_t>(m)] = true;
     }
@@ -293,6 +295,7 @@ class SequenceGrouper {
   plan::Sequence& sequence_;
   const StorageTable& storages_;
   const std::function<int64_t()> arena_bytes_;
+  int64_t needed_ = -1;                // by the program as it is; not known
   std::vector<size_t> num_arguments_;  // of a class's kernel
   std::vector<int> class_of_;          // by step
   SequenceUses uses_;

@@ -40,7 +40,7 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --device KIND       cpu, cuda or auto; --codegen off: without compiled kernels
   --cache-dir DIR     where those are kept; --explain fusion: what was fused
   --watchdog SECONDS  how long a step waits for another rank (20)
-  --compile-budget S  seconds for compiling; --cuda-graphs on: steps as graphs
+  --compile-budget S  seconds for compiling; --cuda-graphs auto, on or off
   --print-config      print the configuration and stop; --verbose: more tables
 )";
 

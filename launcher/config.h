@@ -31,7 +31,7 @@ struct RunConfig {
   std::optional<std::string> explain;       // fusion
   std::optional<double> watchdog;           // seconds
   std::optional<double> compile_budget;     // seconds
-  std::optional<std::string> cuda_graphs;   // on, off
+  std::optional<std::string> cuda_graphs;   // auto, on, off
   std::optional<int64_t> log_every;         // steps between lines
   std::optional<std::string> log_jsonl;     // file for one JSON object a step
   std::optional<std::string> log_progress;  // auto (a bar when stdout is a terminal), on, off

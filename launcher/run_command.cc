@@ -113,7 +113,10 @@ class Session {
   DeviceOptions device_options() const {
     DeviceOptions options;
     options.tuning_cache = cache_folder(job_.config, kTuningEntries);
-    options.graphs = job_.config.cuda_graphs == "on";
+    const std::string graphs = job_.config.cuda_graphs.value_or("auto");
+    options.graphs = graphs == "on"    ? StepRecording::kOn
+                     : graphs == "off" ? StepRecording::kOff
+                                       : StepRecording::kAuto;
     options.watchdog = watchdog();
     options.give_up = [](const std::string& message) {
       fmt::print(stderr, "spmd-run: {}\n", printable(message));

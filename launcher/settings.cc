@@ -86,7 +86,7 @@ std::span<const Setting> settings() {
       {"explain", "--explain", &C::explain, {"fusion"}},
       {"watchdog", "--watchdog", &C::watchdog, {}, "20", "20"},
       {"compile-budget", "--compile-budget", &C::compile_budget, {}, "20"},
-      {"cuda-graphs", "--cuda-graphs", &C::cuda_graphs, {"on", "off"}, "", "off"},
+      {"cuda-graphs", "--cuda-graphs", &C::cuda_graphs, {"auto", "on", "off"}, "", "auto"},
       {"log.every", "", &C::log_every, {}, "10"},
       {"log.jsonl", "", &C::log_jsonl, {}, "metrics.jsonl"},
       {"log.progress", "", &C::log_progress, {"auto", "on", "off"}, "", "auto"},

@@ -87,7 +87,7 @@ struct Message {
   std::vector<Part> parts;
   int64_t block_bytes = 0;  // per member
   // Whether the one part is sent from, received in, where it lies. Where it is not: the places in
-  // the workspace.
+  // the memory for messages.
   bool direct_in = false, direct_out = false;
   int64_t in_offset = 0, out_offset = 0;
 };
@@ -168,7 +168,7 @@ class CollectiveKernel : public Kernel {
     return kind_ == Collective::ALL_GATHER || kind_ == Collective::ALL_TO_ALL ? group_->size() : 1;
   }
 
-  // Returns the workspace that the messages of a bundle need.
+  // Returns the memory that the messages of a bundle need.
   int64_t place_messages(Bundle& bundle) const {
     int64_t bytes = 0;
     for (Message& message : bundle.messages) {

@@ -26,9 +26,13 @@ struct DevicePlace {
   std::string fact, remedy;
 };
 
+// Whether whole steps are recorded once and repeated. kAuto: where one rank runs alone, from when a
+// run is long enough for it to pay, and where a step cannot be recorded nothing is said.
+enum class StepRecording : uint8_t { kOff, kAuto, kOn };
+
 struct DeviceOptions {
   std::string tuning_cache;  // folder for timed choices; empty: they are not kept
-  bool graphs = false;       // whole steps are recorded once, and repeated
+  StepRecording graphs = StepRecording::kOff;
   // A collective between GPUs that lasts longer is given up; 0: none is. `give_up` is called on a
   // thread of its own with the message, and does not return.
   std::chrono::milliseconds watchdog{0};

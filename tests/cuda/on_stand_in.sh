@@ -110,8 +110,8 @@ module @step {
   }
 }
 MLIR
-for graphs in off on; do
-  output=$("$SPMD_RUN" "$folder/chain.mlir" --init random --codegen off --steps 7 --device cuda \
+for graphs in off auto on; do
+  output=$("$SPMD_RUN" "$folder/chain.mlir" --init random --codegen off --steps 20 --device cuda \
     --cache-dir "$folder/cache" --cuda-graphs $graphs --out "$folder/$graphs" 2>&1) ||
     fail "--cuda-graphs $graphs"
 done
@@ -119,6 +119,10 @@ grep -q 'note: steps are recorded as CUDA graphs from the second one on' <<< "$o
   fail "no word of the graphs"
 grep -q 'steps are not recorded' <<< "$output" && fail "graphs were given up"
 cmp "$folder/off" "$folder/on" || fail "steps as graphs give other numbers"
+cmp "$folder/off" "$folder/auto" || fail "steps that become graphs give other numbers"
+output=$("${run[@]}" --device cuda --check "$program/expected.safetensors" 2>&1) ||
+  fail "a program with steps on the host, and graphs where they can be"
+grep -q 'recorded as CUDA graphs' <<< "$output" && fail "graphs that nobody asked for are missed"
 output=$("${run[@]}" --device cuda --cuda-graphs on --check "$program/expected.safetensors" 2>&1) ||
   fail "a program with steps on the host, and graphs"
 grep -q 'note: steps are not recorded as CUDA graphs: a step runs on the host: ' <<< "$output" ||

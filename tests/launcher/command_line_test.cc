@@ -67,7 +67,7 @@ TEST(CommandLine, WordsThatAreNotKnown) {
             std::string("unknown option --sate\n  did you mean --state?") + kHelp);
   EXPECT_NE(mistake({"m", "--codegen", "of"}).find("\n  did you mean --codegen off?"),
             std::string::npos);
-  EXPECT_NE(mistake({"m", "--cuda-graphs", "maybe"}).find("\n  for example: --cuda-graphs on"),
+  EXPECT_NE(mistake({"m", "--cuda-graphs", "maybe"}).find("\n  for example: --cuda-graphs auto"),
             std::string::npos);
 }
 

@@ -138,4 +138,4 @@ grep -q 'not kept' stderr && fail "a folder that nobody tried to make is blamed"
 run "${good[@]}" --compile-budget 0
 expect_error 2 '--compile-budget: found "0", expected seconds: more than 0'
 run "${good[@]}" --cuda-graphs maybe
-expect_error 2 'found "maybe", expected on or off'
+expect_error 2 'found "maybe", expected auto, on or off'

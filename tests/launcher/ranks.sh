@@ -51,6 +51,7 @@ expect_error 2 'model.mlir: is another file on rank 1 than on rank 0' 'give all 
 
 # A machine that starts no further thread: stacks of 16 TB each leave room for less than sixteen.
 limited() (
+  export OPENBLAS_NUM_THREADS=1  # it raises SIGINT where it cannot start one
   ulimit -s $((16 << 30)) && exec "$SPMD_RUN" "$@"
 )
 if (ulimit -s $((16 << 30))) 2> /dev/null; then

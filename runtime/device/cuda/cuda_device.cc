@@ -126,7 +126,12 @@ void CudaDevice::settle(LoadContext& context) {
     products_[i].matmul->use(choices[i]);
     context.need_workspace(products_[i].before + choices[i].workspace_bytes);
   }
-  if (wants_graphs_) graphs_ = std::make_unique<StepGraphs>(gpu_, why_no_graphs());
+  // Recording two steps takes longer than a short run would save.
+  constexpr int kStepsBeforeAuto = 16;
+  if (wants_graphs_ == StepRecording::kOn)
+    graphs_ = std::make_unique<StepGraphs>(gpu_, 1, why_no_graphs());
+  if (wants_graphs_ == StepRecording::kAuto && communicator_.size() == 1)
+    graphs_ = std::make_unique<StepGraphs>(gpu_, kStepsBeforeAuto, why_no_graphs());
 }
 
 // What the host does in the middle of a step.
@@ -159,7 +164,8 @@ void CudaDevice::run_step(std::span<std::byte* const> buffers, const std::functi
   const bool was_possible = graphs_->obstacle().empty();
   const int graph = graphs_->run(buffers, whole);
   if (streams_) streams_->times().select(graph);
-  if (was_possible && !graphs_->obstacle().empty() && communicator_.rank() == 0)
+  if (wants_graphs_ == StepRecording::kOn && was_possible && !graphs_->obstacle().empty() &&
+      communicator_.rank() == 0)
     fmt::print(stderr, "note: steps are not recorded as CUDA graphs: {}\n",
                printable(graphs_->obstacle()));
 }
@@ -310,7 +316,7 @@ std::vector<std::string> CudaDevice::notes() const {
         fmt::format("{} matrix products: {} choices timed in this start, the others "
                     "known",
                     products_.size(), timed_));
-  if (graphs_)
+  if (wants_graphs_ == StepRecording::kOn)
     notes.push_back(graphs_->obstacle().empty()
                         ? "steps are recorded as CUDA graphs from the second one on"
                         : "steps are not recorded as CUDA graphs: " + graphs_->obstacle());

@@ -117,7 +117,7 @@ class CudaDevice : public Device {
   std::string kernels_key_;                // of the Plan's compiled code
   std::vector<std::string> host_steps_;    // "sort (model.py:12)", of steps that the CPU does
   int64_t gpu_steps_ = 0;
-  bool wants_graphs_;
+  StepRecording wants_graphs_;
   std::unique_ptr<StepGraphs> graphs_;  // null: steps are not recorded
   std::unique_ptr<Trace> trace_;        // null: steps are not waited for
 };

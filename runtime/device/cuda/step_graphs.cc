@@ -15,9 +15,9 @@ StepGraphs::~StepGraphs() {
 }
 
 int StepGraphs::run(std::span<std::byte* const> buffers, const Work& work) {
-  if (!obstacle_.empty() || !is_warm_) {
+  if (!obstacle_.empty() || before_ > 0) {
     work(-1);
-    is_warm_ = true;
+    if (before_ > 0) --before_;
     return -1;
   }
   const Addresses addresses(buffers.begin(), buffers.end());

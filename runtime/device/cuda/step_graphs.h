@@ -13,8 +13,11 @@ namespace spmd::cuda {
 
 class StepGraphs {
  public:
-  // `obstacle`: why steps cannot be recorded; empty: nothing is known to forbid it.
-  StepGraphs(const Gpu& gpu, std::string obstacle) : gpu_(gpu), obstacle_(std::move(obstacle)) {}
+  // `before`: steps that come before the first one that is recorded, at least 1: in the first one
+  // libraries load what they need. `obstacle`: why steps cannot be recorded; empty: nothing is
+  // known to forbid it.
+  StepGraphs(const Gpu& gpu, int before, std::string obstacle)
+      : gpu_(gpu), before_(before), obstacle_(std::move(obstacle)) {}
   ~StepGraphs();
   StepGraphs(const StepGraphs&) = delete;
   StepGraphs& operator=(const StepGraphs&) = delete;
@@ -23,8 +26,8 @@ class StepGraphs {
   // number of the graph that it is recorded for; -1: it is not.
   using Work = std::function<void(int graph)>;
 
-  // Does `work`, as Device::run_step() has it. The first step is never recorded: libraries load
-  // what they need in it. Returns the number of the graph that did it; -1: none.
+  // Does `work`, as Device::run_step() has it. Returns the number of the graph that did it; -1:
+  // none.
   int run(std::span<std::byte* const> buffers, const Work& work);
 
   // Why steps are not recorded, or not any more; empty: they are.
@@ -41,8 +44,8 @@ class StepGraphs {
   CUgraphExec record(const Work& work);
 
   const Gpu& gpu_;
+  int before_;  // steps to come before the first recorded one
   std::string obstacle_;
-  bool is_warm_ = false;
   std::map<Addresses, Graph> graphs_;
 };
 

@@ -18,21 +18,31 @@ __device__ inline void exchange(uint64_t& a, uint64_t& b, bool ascending) {
   }
 }
 
+__device__ inline uint32_t place_of(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
+
 template <typename T>
 __device__ void apply_updates(const ScatterParameters& p, const uint64_t* keys, const T* updates,
                               T* out) {
   const uint32_t window = p.window.count;
   const auto points = static_cast<uint64_t>(p.batch.count) * window;
   for (uint64_t point = first_point(); point < points; point += point_stride()) {
-    const auto slot = static_cast<uint32_t>(point / window);
+    // Division by a number of 64 bits takes several times as long.
+    const uint32_t slot = points <= ~uint32_t{0} ? static_cast<uint32_t>(point) / window
+                                                 : static_cast<uint32_t>(point / window);
     const auto element = static_cast<uint32_t>(point - static_cast<uint64_t>(slot) * window);
-    const auto place = static_cast<uint32_t>(keys[slot] >> 32);
-    if (keys[slot] == kNowhere) continue;
-    if (slot > 0 && static_cast<uint32_t>(keys[slot - 1] >> 32) == place) continue;  // another's
+    const uint64_t first = keys[slot];
+    const uint32_t place = place_of(first);
+    if (first == kNowhere) continue;
+    if (slot > 0 && place_of(keys[slot - 1]) == place) continue;  // another's
     int64_t in_update, in_out;
     offsets(p.window, element, p.window_updates, p.window_out, in_update, in_out);
     T& target = out[static_cast<int64_t>(place) + in_out];
     T value = target;
+    if (slot + 1 == p.batch.count || place_of(keys[slot + 1]) != place) {
+      const T update = updates[offset(p.batch, static_cast<uint32_t>(first), p.updates) + in_update];
+      target = narrow<T>(combined(p.combine, widen(value), widen(update)));
+      continue;
+    }
     for (uint32_t s = slot; s < p.batch.count;) {
       // Several are under way at once: each one's latency would be the time of all.
       T read[kUpdatesAtOnce];
@@ -40,7 +50,7 @@ __device__ void apply_updates(const ScatterParameters& p, const uint64_t* keys, 
 #pragma unroll
       for (int i = 0; i < kUpdatesAtOnce; ++i) {
         const uint64_t key = s + i < p.batch.count ? keys[s + i] : kNowhere;
-        const bool is_here = key != kNowhere && static_cast<uint32_t>(key >> 32) == place;
+        const bool is_here = key != kNowhere && place_of(key) == place;
         if (is_here) {
           read[i] = updates[offset(p.batch, static_cast<uint32_t>(key), p.updates) + in_update];
           count = i + 1;
