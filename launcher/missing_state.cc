@@ -128,7 +128,7 @@ std::optional<std::string> describe_missing_state(const plan::Plan& plan,
         describe(placement.dtype(), plan::dims_of(placement.global_shape())),
         result.empty() ? fmt::format("result {}", first.result) : result);
   }
-  return text + "\n  " + kDonate;
+  return text + (missing.empty() ? "\n  if it is to train: " : "\n  ") + kDonate;
 }
 
 }  // namespace spmd

@@ -68,10 +68,18 @@ module @step attributes {mhlo.num_partitions = 2 : i32} {
       %arg2: tensor<7xf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>,
                             tf.aliasing_output = 2 : i32} loc("state['c']"),
       %arg3: tensor<7xf64> {tf.aliasing_output = 3 : i32} loc("state['d']"),
-      %arg4: tensor<9xf32> {tf.aliasing_output = 4 : i32} loc("state['mu']"))
-      -> (tensor<300x70xf32>, tensor<11x5x3xbf16>, tensor<7xf16>, tensor<7xf64>, tensor<9xf32>) {
-    return %arg0, %arg1, %arg2, %arg3, %arg4
-        : tensor<300x70xf32>, tensor<11x5x3xbf16>, tensor<7xf16>, tensor<7xf64>, tensor<9xf32>
+      %arg4: tensor<9xf32> {tf.aliasing_output = 4 : i32} loc("state['mu']"),
+      %arg5: tensor<501xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>,
+                              tf.aliasing_output = 5 : i32} loc("state['ids']"))
+      -> (tensor<300x70xf32>, tensor<11x5x3xbf16>, tensor<7xf16>, tensor<7xf64>, tensor<9xf32>,
+          tensor<501xi32>, tensor<i32>) {
+    %row = stablehlo.slice %arg5 [3:4] : (tensor<501xi32>) -> tensor<1xi32>
+    %index = stablehlo.reshape %row : (tensor<1xi32>) -> tensor<i32>
+    %one = stablehlo.dynamic_slice %arg5, %index, sizes = [1] : (tensor<501xi32>, tensor<i32>) -> tensor<1xi32>
+    %metric = stablehlo.reshape %one : (tensor<1xi32>) -> tensor<i32>
+    return %arg0, %arg1, %arg2, %arg3, %arg4, %arg5, %metric
+        : tensor<300x70xf32>, tensor<11x5x3xbf16>, tensor<7xf16>, tensor<7xf64>, tensor<9xf32>,
+          tensor<501xi32>, tensor<i32>
   }
 }
 MLIR
@@ -84,6 +92,7 @@ for place in 'cpu --mesh data=1' 'cpu --mesh data=2 --ranks 2' 'cuda --mesh data
   [[ -n $first ]] || { first=$folder/first; cp "$folder/state" "$first"; }
   cmp "$first" "$folder/state" || fail "--device $place draws other numbers"
 done
+grep -q 'zeros for' <<< "$output" && fail "integers are zeros"
 (( $(od -An -v -tx1 "$first" | tr -s ' ' '\n' | sort -u | wc -l) > 200 )) || fail "nothing was drawn"
 
 # --- steps as graphs do what steps do; where the host has a part in them, that is said

@@ -95,6 +95,22 @@ expect_error 3 '--batches: no file for 2 arguments of model.mlir:' 'pass --batch
 run "${good[@]}" --steps 9
 expect_error 3 'holds 5 batches, but 9 steps are asked for' '--steps 5'
 
+# A program that nothing is trained in takes what it holds from --state.
+cat > apply.mlir <<'MLIR'
+module @apply {
+  func.func public @main(%w: tensor<4x2xf32> loc("w"), %x: tensor<8x4xf32> loc("x"))
+      -> (tensor<8x2xf32> {jax.result_info = "y"}) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+        : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
+    return %0 : tensor<8x2xf32>
+  }
+}
+MLIR
+run apply.mlir --state state.safetensors --batches lacks.safetensors
+expect_success
+says 'warning: apply.mlir: keeps no state' stderr
+says 'if it is to train: export the step' stderr
+
 # --- --check
 write_header '{}' > empty.safetensors
 run "${good[@]}" --check empty.safetensors

@@ -85,7 +85,7 @@ TEST(MissingState, IsSaidOfSeveralStepsWithoutAnyState) {
   const auto text = describe_missing_state(inference, missing_state(inference), 5);
   ASSERT_TRUE(text);
   EXPECT_EQ(text->find("keeps no state: no result replaces an argument, so that every step begins "
-                       "with the same values\n  export"),
+                       "with the same values\n  if it is to train: export"),
             0u)
       << *text;
   const plan::Plan trained = plan_of({{"w", {4}, 0}, {"x", {8}}}, {{"w", {4}}, {"loss", {}}});
