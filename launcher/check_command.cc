@@ -12,6 +12,7 @@
 #include "launcher/compile_program.h"
 #include "launcher/missing_state.h"
 #include "launcher/report.h"
+#include "launcher/same_work.h"
 #include "passes/analysis/collective_reason.h"
 #include "runtime/plan/races.h"
 #include "support/error.h"
@@ -114,10 +115,13 @@ Json predict(const plan::Statistics& statistics, const CostModel& cost) {
 // Those of the compiler, and what the program itself lacks.
 std::vector<Remark> remarks_of(const CompileResult& result) {
   std::vector<Remark> remarks = result.remarks;
-  if (auto text = describe_missing_state(result.plan, missing_state(result.plan), /*steps=*/1)) {
+  const auto add = [&](const char* subject, std::optional<std::string> text) {
+    if (!text) return;
     for (size_t at; (at = text->find("\n  ")) != std::string::npos;) text->replace(at, 3, "; ");
-    remarks.push_back({"state", result.plan.source(), *text});
-  }
+    remarks.push_back({subject, result.plan.source(), *text});
+  };
+  add("state", describe_missing_state(result.plan, missing_state(result.plan), /*steps=*/1));
+  add("mesh", describe_same_work(result.plan));
   return remarks;
 }
 

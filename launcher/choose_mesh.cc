@@ -82,7 +82,8 @@ Mesh choose_mesh(const Module& module, const std::optional<MeshSpec>& spec, int6
         module.source,
         fmt::format("{}, but there are {} ranks, which would all compute the same",
                     what_it_has(module), ranks),
-        "pass a mesh and sharding rules: --mesh data=-1 --config rules.yaml, or run on one rank");
+        "pass sharding rules with a mesh, which alone shards nothing: --mesh data=-1 --config "
+        "rules.yaml, or run on one rank");
   }
   if (module.mesh.num_devices() != ranks) refuse(module.source, module.mesh, ranks, launch);
   return module.mesh;

@@ -39,7 +39,7 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --save-plan FILE    write the compiled Plan, to be run as MODEL
   --device KIND       cpu, cuda or auto; --codegen off: without compiled kernels
   --cache-dir DIR     where those are kept; --explain fusion: what was fused
-  --watchdog SECONDS  how long a step waits for another rank (20)
+  --watchdog SECONDS  how long a step waits for a rank (20; threads on CPU 600)
   --compile-budget S  seconds for compiling; --cuda-graphs auto, on or off
   --print-config      print the configuration and stop; --verbose: more tables
 )";

@@ -50,6 +50,24 @@ void add_rows(TextTable& table, std::vector<Comparison::Row> rows) {
   }
 }
 
+// "a, b, c and 4 more"
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i)
+    text += (i > 0 ? ", " : "") + names[i];
+  return names.size() <= kNamed ? text : fmt::format("{} and {} more", text, names.size() - kNamed);
+}
+
+// What the verdict is not about: " (metrics only)", " (3 of 14 not compared)".
+std::string reach(const Comparison& comparison) {
+  if (!comparison.state_skipped.empty()) return " (metrics only)";
+  const size_t without = comparison.without_expectation.size();
+  if (without == 0) return "";
+  return fmt::format(" ({} of {} not compared)", without,
+                     without + comparison.metrics.size() + comparison.state.size());
+}
+
 }  // namespace
 
 double Tolerances::of(const std::string& tensor) const {
@@ -83,6 +101,19 @@ Tolerances read_tolerances(const std::string& path) {
     }
   }
   return tolerances;
+}
+
+void check_tolerance_names(const Tolerances& tolerances, const std::string& path,
+                           const std::vector<std::string>& tensors, const std::string& reference) {
+  for (const auto& [name, tolerance] : tolerances.tensors) {
+    if (std::find(tensors.begin(), tensors.end(), name) != tensors.end()) continue;
+    const auto near = nearest(name, tensors);
+    throw UserError(path,
+                    fmt::format("\"tensors\": {} has no state tensor \"{}\"", reference, name),
+                    near              ? fmt::format("did you mean \"{}\"?", *near)
+                    : tensors.empty() ? "it has none at all: leave \"tensors\" out"
+                                      : fmt::format("it has {}", some_of(tensors)));
+  }
 }
 
 double Comparison::worst_metric() const { return worst(metrics, &Row::difference); }
@@ -134,9 +165,12 @@ std::string to_string(const Comparison& comparison, const std::string& expected_
   if (!comparison.state_skipped.empty()) {
     text += fmt::format("  state: not compared: {}\n", comparison.state_skipped);
   }
+  if (!comparison.without_expectation.empty()) {
+    text += fmt::format("  not compared, as nothing is expected of them: {}\n",
+                        some_of(comparison.without_expectation));
+  }
   return printable(fmt::format("{}check against {}: {}{}\n", text, expected_path,
-                               comparison.passed() ? "passed" : "FAILED",
-                               comparison.state_skipped.empty() ? "" : " (metrics only)"));
+                               comparison.passed() ? "passed" : "FAILED", reach(comparison)));
 }
 
 }  // namespace spmd

@@ -23,6 +23,11 @@ struct Tolerances {
 // UserError.
 Tolerances read_tolerances(const std::string& path);
 
+// Throws UserError when `tolerances`, read from `path`, has a tensor of its own that is none of
+// `tensors`, those that `reference` has to compare with.
+void check_tolerance_names(const Tolerances& tolerances, const std::string& path,
+                           const std::vector<std::string>& tensors, const std::string& reference);
+
 // What was compared. Everything is within tolerance when no deviation is above 1.
 struct Comparison {
   struct Row {
@@ -33,6 +38,8 @@ struct Comparison {
   };
   std::vector<Row> metrics, state;
   std::string state_skipped;  // why the state is not compared, or empty
+  // Metrics, and state where that is compared, that nothing is expected of.
+  std::vector<std::string> without_expectation;
 
   double worst_metric() const;  // difference
   double worst_state() const;   // deviation

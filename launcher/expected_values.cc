@@ -15,6 +15,7 @@ ExpectedValues::ExpectedValues(const std::string& path, const std::string& toler
   tensors_ = source_->names();
   bind_metrics(metrics, steps);
   bind_state(plan);
+  check_tolerance_names(tolerances_, tolerances_path, tensors_, path_);
   // The state of a file whose metrics go on is that of a later step.
   if (file_steps_ > steps && !tensors_.empty()) {
     state_skipped_ =
@@ -61,7 +62,10 @@ void ExpectedValues::bind_state(const plan::Plan& plan) {
   of_argument_.resize(static_cast<size_t>(plan.arguments_size()));
   std::vector<bool> used(tensors_.size(), false);
   for (size_t i = 0; i < binding.size(); ++i) {
-    if (binding[i] < 0) continue;
+    if (binding[i] < 0) {
+      unexpected_state_.push_back(plan::argument_name(plan, state[i]));
+      continue;
+    }
     const auto tensor = static_cast<size_t>(binding[i]);
     used[tensor] = true;
     of_argument_[static_cast<size_t>(state[i])] = tensors_[tensor];
@@ -83,6 +87,15 @@ void ExpectedValues::bind_state(const plan::Plan& plan) {
                   metrics_.empty()
                       ? "the program has no metrics; name state tensors as the state file does"
                       : fmt::format("metrics are: {}", fmt::join(metrics_, ", ")));
+}
+
+std::vector<std::string> ExpectedValues::without_expectation() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < metrics_.size(); ++i)
+    if (of_metric_[i].empty()) names.push_back(metrics_[i]);
+  if (state_skipped_.empty())
+    names.insert(names.end(), unexpected_state_.begin(), unexpected_state_.end());
+  return names;
 }
 
 void ExpectedValues::compare_metric_values(size_t metric, const std::vector<double>& values,

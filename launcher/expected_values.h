@@ -23,6 +23,8 @@ class ExpectedValues {
                              Comparison& comparison) const;
   // Why the file's state is not to be compared, though it has some; empty: it is.
   const std::string& state_skipped() const { return state_skipped_; }
+  // Metrics, and state where that is compared, that the file has no value for.
+  std::vector<std::string> without_expectation() const;
   // Compares an argument's final value, if the file has it and is about as many steps.
   void compare_argument(int argument, const TensorView& value, Comparison& comparison) const;
 
@@ -37,7 +39,8 @@ class ExpectedValues {
   std::vector<std::string> of_metric_;    // by metric: the tensor, or ""
   std::vector<std::string> of_argument_;  // by argument
   std::vector<std::string> metrics_;
-  int64_t file_steps_ = 0;  // of its longest metric
+  std::vector<std::string> unexpected_state_;  // names of arguments
+  int64_t file_steps_ = 0;                     // of its longest metric
   std::string state_skipped_;
 };
 

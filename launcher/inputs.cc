@@ -30,6 +30,14 @@ std::vector<std::string> with_types(std::vector<std::string> names, TensorSource
   return names;
 }
 
+// Whether a tensor may be an argument's that has `leading` dimensions less.
+bool fits(const plan::Placement& placement, const TensorView& view, size_t leading) {
+  const std::vector<int64_t> shape = plan::dims_of(placement.global_shape());
+  return view.dtype == placement.dtype() && view.shape.size() == shape.size() + leading &&
+         std::equal(shape.begin(), shape.end(),
+                    view.shape.begin() + static_cast<ptrdiff_t>(leading));
+}
+
 std::vector<std::string> unused_tensors(const NameBinding& binding,
                                         std::vector<std::string> tensors) {
   std::vector<int> used = binding.tensors;
@@ -104,6 +112,7 @@ void Inputs::bind_state(const std::string& path) {
     state_names_[open[i]] = tensor;
     initial_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
+  find_ambiguous(open, binding, source, 0);
   unused_state_ = with_types(unused_tensors(binding, tensors), source);
   note_binding(path, binding, open, tensors);
 }
@@ -122,6 +131,7 @@ void Inputs::bind_batches(const std::string& path) {
     bound_[static_cast<size_t>(open[i])] = true;
     batches_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
+  find_ambiguous(open, binding, source, 1);
   unused_batches_ = with_types(unused_tensors(binding, tensors), source);
   note_binding(path, binding, open, tensors);
 }
@@ -145,13 +155,22 @@ NameBinding Inputs::bind(const std::vector<int>& arguments, TensorSource& source
   std::vector<std::string> names;
   for (int argument : arguments) names.push_back(plan_.arguments(argument).name());
   return bind_names(names, tensors, source.path(), [&](size_t argument, size_t tensor) {
-    const plan::Placement& placement = plan_.arguments(arguments[argument]).placement();
-    const TensorView view = source.get(tensors[tensor]);
-    const std::vector<int64_t> shape = plan::dims_of(placement.global_shape());
-    return view.dtype == placement.dtype() && view.shape.size() == shape.size() + leading &&
-           std::equal(shape.begin(), shape.end(),
-                      view.shape.begin() + static_cast<ptrdiff_t>(leading));
+    return fits(plan_.arguments(arguments[argument]).placement(), source.get(tensors[tensor]),
+                leading);
   });
+}
+
+void Inputs::find_ambiguous(const std::vector<int>& arguments, const NameBinding& binding,
+                            TensorSource& source, size_t leading) {
+  const std::vector<std::string> free = unused_tensors(binding, source.names());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const plan::Argument& argument = plan_.arguments(arguments[i]);
+    if (binding.tensors[i] >= 0 || !is_place_only(argument.name())) continue;
+    std::vector<std::string> candidates;
+    for (const std::string& tensor : free)
+      if (fits(argument.placement(), source.get(tensor), leading)) candidates.push_back(tensor);
+    if (candidates.size() > 1) ambiguous_[arguments[i]] = std::move(candidates);
+  }
 }
 
 void Inputs::note_binding(const std::string& path, const NameBinding& binding,
@@ -210,6 +229,14 @@ void Inputs::report_missing(const std::vector<int>& arguments, const char* flag,
       missing.size() == 1 ? "" : "s", plan_.source(), list_lines(missing));
   if (file && !unused.empty())
     fact += "\n  tensors of the file that no argument takes:" + list_lines(unused);
+  if (const auto several = ambiguous_.find(arguments[0]); file && several != ambiguous_.end()) {
+    throw UserError(*file,
+                    fmt::format("several tensors fit {} of {}, which the program does not name: {}",
+                                argument_text(plan_, arguments[0]), plan_.source(),
+                                fmt::join(several->second, ", ")),
+                    "leave only the right one in the file, or export the program with names: "
+                    "as_text(debug_info=True)");
+  }
   std::string remedy = file ? fmt::format("give a file that has them to {}", flag)
                             : fmt::format("pass {} FILE", flag);
   const std::string& name = plan_.arguments(arguments[0]).name();

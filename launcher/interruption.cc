@@ -11,7 +11,7 @@ namespace spmd {
 namespace {
 
 // Two texts, of which one is whole at any time: what the handler prints is never being written.
-char texts[2][160];
+char texts[2][256];
 std::atomic<const char*> spoken{""};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
@@ -29,6 +29,17 @@ void on_interruption(int signal) {
 }
 
 }  // namespace
+
+std::string how_far() {
+  std::string text = std::string("ended") + spoken.load();
+  text.pop_back();
+  return text;
+}
+
+void say_how_far() {
+  say("spmd-run: ended");
+  say(spoken.load());
+}
 
 void answer_interruption() {
   note_steps(0, 0);
@@ -48,7 +59,9 @@ void note_steps(int64_t done, int64_t steps) {
                        ? fmt::format_to_n(text, sizeof texts[0] - 1, " before the first step\n")
                        : fmt::format_to_n(text, sizeof texts[0] - 1,
                                           " after step {}/{}: the final state is not written\n"
-                                          "  --steps says how many steps to run\n",
+                                          "  it is written after the last step: run fewer at a "
+                                          "time, --steps N --out FILE, and go on with --state "
+                                          "FILE\n",
                                           done, steps);
   *end.out = '\0';
   spoken = text;

@@ -96,7 +96,11 @@ int run_processes(const ParsedCommandLine& parsed, const LaunchEnvironment& laun
   try {
     require_same_command_line(*communicator, parsed);
     check_rank_count(*communicator, parsed.line, launch);
-    if (communicator->size() > 1) comm::answer_termination(communicator->rank());
+    if (communicator->size() > 1) {
+      const bool counts_steps = communicator->rank() == 0;
+      if (counts_steps) note_steps(0, 0);
+      comm::answer_termination(communicator->rank(), counts_steps ? say_how_far : nullptr);
+    }
     run_rank(*communicator, parsed.line, launch);
   } catch (const Failed&) {
     end = current_end();
@@ -110,8 +114,12 @@ int run_processes(const ParsedCommandLine& parsed, const LaunchEnvironment& laun
     if (communicator->rank() != 0) end.message.clear();
     return report(end);
   }
-  if (communicator->size() > 1)
-    communicator->abort("spmd-run: " + printable(end.message), end.exit_code);
+  if (communicator->size() > 1) {
+    std::string message = "spmd-run: " + printable(end.message);
+    if (comm::termination_is_due() && communicator->rank() == 0)
+      message += "\nspmd-run: " + how_far();
+    communicator->abort(message, end.exit_code);
+  }
   return report(end);
 }
 

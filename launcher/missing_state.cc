@@ -15,6 +15,15 @@ namespace {
 constexpr const char* kDonate =
     "export the step with its whole state donated and returned: jax.jit(step, donate_argnums=0)";
 
+// ONNX has no way to say that an output replaces an input.
+constexpr const char* kExportOtherwise =
+    "export the training step in another format, as StableHLO, with its state donated: an ONNX "
+    "graph is only applied to its inputs";
+
+const char* way_to_train(const plan::Plan& plan) {
+  return plan.source().ends_with(".onnx") ? kExportOtherwise : kDonate;
+}
+
 bool is_same_type(const plan::Placement& a, const plan::Placement& b) {
   return a.dtype() == b.dtype() && std::equal(a.global_shape().begin(), a.global_shape().end(),
                                               b.global_shape().begin(), b.global_shape().end());
@@ -128,7 +137,7 @@ std::optional<std::string> describe_missing_state(const plan::Plan& plan,
         describe(placement.dtype(), plan::dims_of(placement.global_shape())),
         result.empty() ? fmt::format("result {}", first.result) : result);
   }
-  return text + (missing.empty() ? "\n  if it is to train: " : "\n  ") + kDonate;
+  return text + (missing.empty() ? "\n  if it is to train: " : "\n  ") + way_to_train(plan);
 }
 
 }  // namespace spmd

@@ -58,7 +58,8 @@ void ProgressLog::warn_of_nonsense(const StepReport& report) {
       stderr,
       "spmd-run: warning: step {}/{}: {}; the run goes on, and says this once\n"
       "  look for a learning rate that is too high, a logarithm or square root of what is not "
-      "positive, a division by zero\n",
+      "positive, a division by zero,\n  and in the data: values that are not finite, indices out "
+      "of range\n",
       report.step + 1, steps_, printable(metrics));
 }
 

@@ -22,6 +22,7 @@ class RecordedValues {
   // A value for every argument; they refer to this object.
   std::vector<InitialValue> arguments() const;
   bool has_results() const { return !results_.empty(); }
+  const std::vector<std::string>& result_names() const { return result_names_; }
   // Compares one of the plan's results: integers and booleans exactly, floats as `tolerances` allow
   // (scalars as metrics, tensors as state).
   void compare(int result, const TensorView& value, const Tolerances& tolerances,

@@ -151,7 +151,8 @@ void add_comparison(Json& report, const Comparison& comparison) {
                      {"state_skipped", comparison.state_skipped},
                      {"worst_metric_difference", comparison.worst_metric()},
                      {"worst_state_deviation", comparison.worst_state()},
-                     {"tensors", comparison.state.size()}};
+                     {"tensors", comparison.state.size()},
+                     {"not_compared", comparison.without_expectation}};
 }
 
 std::string report_json(const Json& report) {

@@ -20,6 +20,7 @@
 #include "launcher/recorded_values.h"
 #include "launcher/report.h"
 #include "launcher/run_notes.h"
+#include "launcher/same_work.h"
 #include "runtime/io/mapped_file.h"
 #include "support/error.h"
 #include "support/file_cache.h"
@@ -101,6 +102,8 @@ class Session {
         throw UserError("--tolerances", "there is nothing to compare", "pass --check FILE too");
       }
       tolerances_ = read_tolerances(*job_.config.tolerances);
+      check_tolerance_names(tolerances_, *job_.config.tolerances, recorded_->result_names(),
+                            line_.model);
     });
     executor_->settle();
     start_.load_ms = executor_->preparation().load_ms;
@@ -170,6 +173,9 @@ class Session {
     for (const std::string& warning : ignored_settings(job_.config, job_.was_compiled, place_.cuda))
       fmt::print(stderr, "spmd-run: warning: {}\n", warning);
     warn_of_missing_state();
+    if (const auto text = describe_same_work(job_.plan))
+      fmt::print(stderr, "spmd-run: warning: {}: {}\n", printable(job_.plan.source()),
+                 printable(*text));
     const plan::Statistics& statistics = job_.plan.statistics();
     fmt::print("{} on {}, {} rank{}: compiled in {:.0f} ms, {} bytes sent a step and rank\n",
                printable(job_.plan.source()),
@@ -244,7 +250,17 @@ class Session {
   }
 
   void write_state() {
-    if (!job_.config.out) return;
+    if (!keeps_state(job_.plan)) {
+      if (job_.config.out && is_root())
+        fmt::print(stderr, "spmd-run: warning: --out: {} keeps no state: {} is not written\n",
+                   printable(job_.plan.source()), printable(*job_.config.out));
+      return;
+    }
+    if (!job_.config.out) {
+      if (is_root() && !job_.config.expected)
+        note({"the final state is not kept: --out FILE writes it"});
+      return;
+    }
     loop_->write_state(*job_.config.out, inputs_->state_names());
     if (is_root()) fmt::print("final state: {}\n", *job_.config.out);
   }
@@ -276,7 +292,10 @@ class Session {
       const std::optional<Tensor> value = executor_->gather_argument(i);
       if (expected_) expected_->compare_argument(i, value->view(), comparison);
     }
-    if (expected_) comparison.state_skipped = expected_->state_skipped();
+    if (expected_) {
+      comparison.state_skipped = expected_->state_skipped();
+      comparison.without_expectation = expected_->without_expectation();
+    }
     conclude(std::move(comparison));
   }
 

@@ -1,5 +1,6 @@
 #include "passes/compile.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -8,6 +9,7 @@
 #include "passes/analysis/flops.h"
 #include "passes/analysis/index_bounds.h"
 #include "passes/carry_casts.h"
+#include "passes/padding_remark.h"
 #include "passes/pipeline.h"
 #include "passes/split_reductions.h"
 
@@ -142,12 +144,19 @@ CompileResult run(Module module, const CompileOptions& options, PipelineOptions 
     context.remarks.push_back({kImport, note.place, note.text});
   const std::vector<Pass> passes = compile_pipeline(options);
   // The program's work with padding, before it is cut into ranks.
-  double global_flops = 0, global_operations = 0;
+  double flops_before_padding = 0, global_flops = 0, global_operations = 0;
+  const auto padding = std::find_if(passes.begin(), passes.end(),
+                                    [](const Pass& pass) { return pass.name == "pad_uneven"; });
+  const std::string before_padding =
+      padding == passes.end() || padding == passes.begin() ? "" : std::prev(padding)->name;
   const auto inspect = std::move(pipeline.after_pass);
   std::vector<int64_t> bounds;
   pipeline.after_pass = [&](const Pass& pass, const Module& after) {
     if (emit && pass.name == "inline_calls") bounds = index_bounds(after);
+    if (pass.name == before_padding) flops_before_padding = contraction_flops(after);
     if (pass.name == "pad_uneven") {
+      if (auto remark = remark_on_padding(after, flops_before_padding))
+        context.remarks.push_back(std::move(*remark));
       global_flops = contraction_flops(after);
       global_operations = flops(after);
     }

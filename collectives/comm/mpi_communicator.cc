@@ -6,7 +6,9 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <thread>
@@ -24,6 +26,7 @@ constexpr int64_t kPiece = int64_t{1} << 30;
 // Up to here an all-reduce sends everything to everyone at once, to save a round.
 constexpr int64_t kSmallAllReduce = 8 << 10;
 constexpr int kTag = 1;
+constexpr int kVerdictTag = 2;  // an empty message: its sender has said why the run ends
 // A rank that is told to end blames nobody for a shorter wait: all may be told at once (Ctrl-C).
 constexpr std::chrono::milliseconds kStuck{150};
 
@@ -83,14 +86,41 @@ class Messages {
       std::this_thread::yield();
       if (tries % 64 != 0) continue;
       if (clock.waited() > timeout_) throw waited_too_long(missing(collective, op), timeout_);
-      if (clock.waited() >= kStuck && termination_is_due())
+      if (clock.waited() >= kStuck && termination_is_due()) {
+        if (verdict_is_out()) end_silently();
         throw ended_while_waiting(missing(collective, op));
+      }
     }
     requests_.clear();
     peers_.clear();
   }
 
+  // Tells all other ranks that this one is about to say why the run ends. Nobody is left to hear of
+  // an error.
+  void announce_verdict() {
+    int rank = 0, size = 0;
+    MPI_Comm_rank(comm_, &rank);
+    MPI_Comm_size(comm_, &size);
+    for (int peer = 0; peer < size; ++peer) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      if (peer != rank) MPI_Isend(nullptr, 0, MPI_BYTE, peer, kVerdictTag, comm_, &request);
+    }
+  }
+
  private:
+  bool verdict_is_out() {
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, kVerdictTag, comm_, &found, MPI_STATUS_IGNORE);
+    return found != 0;
+  }
+
+  // Of a rank that the launcher is ending: what it waits for explains nothing.
+  [[noreturn]] static void end_silently() {
+    answer_termination_silently();
+    std::fflush(nullptr);
+    std::_Exit(128 + SIGTERM);
+  }
+
   // What this rank waits for.
   Wait missing(const char* collective, std::string_view op) {
     std::string missing;
@@ -256,6 +286,7 @@ class MpiCommunicator : public Communicator {
     if (!termination_is_due())
       std::this_thread::sleep_for(std::chrono::milliseconds(150) * std::min(rank_, 8));
     answer_termination_silently();
+    if (!termination_is_due()) messages_.announce_verdict();
     std::fprintf(stderr, "%s\n", message.c_str());
     std::fflush(stderr);
     MPI_Abort(comm_, exit_code);

@@ -21,6 +21,7 @@ static_assert(std::atomic<int64_t>::is_always_lock_free);
 std::atomic<bool> has_spoken{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 char farewell[128];
+void (*more_to_say)() = nullptr;
 
 int64_t now_ns() {
   timespec now{};
@@ -40,6 +41,7 @@ void on_time_up(int) {
   if (!has_spoken.load()) {
     // Nobody is left to hear of an error.
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, farewell, std::strlen(farewell));
+    if (more_to_say != nullptr) more_to_say();
   }
   _exit(128 + SIGTERM);
 }
@@ -53,7 +55,8 @@ void handle(int signal, void (*handler)(int)) {
 
 }  // namespace
 
-void answer_termination(int rank) {
+void answer_termination(int rank, void (*more)()) {
+  more_to_say = more;
   fmt::format_to_n(farewell, sizeof farewell - 1,
                    "spmd-run: rank {}: was told to end (SIGTERM) while it computed\n", rank);
   handle(SIGALRM, on_time_up);

@@ -55,8 +55,8 @@ inline UserError ended_while_waiting(const Wait& wait) {
   return UserError(
       fmt::format("rank {}", wait.rank),
       "was told to end (SIGTERM) while it waited " + what_is_waited_for(wait),
-      "unless somebody ended the run, that rank may have died: look at its output, and "
-      "in dmesg for memory that ran out");
+      "unless somebody ended the run, that rank may have died, or one that it waited for: look at "
+      "their output, and in dmesg for memory that ran out");
 }
 
 }  // namespace spmd::comm

@@ -28,6 +28,7 @@ for ranks in 1 4; do
   interrupt INT "$ranks"
   [[ $status == 130 ]] || fail "exit code $status after SIGINT"
   says '^spmd-run: interrupted \(SIGINT\) after step [0-9]+/1000000: the final state is not written$'
+  says '^  it is written after the last step: run fewer at a time, --steps N --out FILE'
   [[ $(grep -c spmd-run stderr) == 1 ]] || fail "more than one line"
 done
 interrupt TERM 4

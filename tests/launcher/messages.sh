@@ -111,6 +111,27 @@ expect_success
 says 'warning: apply.mlir: keeps no state' stderr
 says 'if it is to train: export the step' stderr
 
+# --- what is kept, and what there is none of
+run "${good[@]}"
+expect_success
+says 'note: the final state is not kept: --out FILE writes it'
+run "${good[@]}" --out kept.st
+expect_success
+if grep -q 'not kept' stdout; then fail "state that is written is said not to be kept"; fi
+run apply.mlir --state state.safetensors --batches lacks.safetensors --out nothing.st
+expect_success
+says 'warning: --out: apply.mlir keeps no state: nothing.st is not written' stderr
+if grep -q 'final state' stdout || [[ -e nothing.st ]]; then fail "a final state of nothing"; fi
+
+# --- tensors that an argument without a name may equally well be
+sed 's/ loc("[xy]")//' model.mlir > nameless.mlir
+write_tensors twins.safetensors "x:F32:[5,8,4]:$one" "y:F32:[5,8,2]:$zero" "w:F32:[5,8,2]:$one"
+run nameless.mlir --mesh data=1 --state state.safetensors --batches twins.safetensors
+expect_error 3 'twins.safetensors: several tensors fit argument 2 f32[8,2] of nameless.mlir' \
+  'which the program does not name: y, w' 'leave only the right one in the file'
+run nameless.mlir --mesh data=1 --state state.safetensors --batches batches.safetensors
+expect_success
+
 # --- --check
 write_header '{}' > empty.safetensors
 run "${good[@]}" --check empty.safetensors
@@ -130,6 +151,7 @@ write_tensors nan.safetensors "params.w:F32:[4,2]:$nan"
 run "${good[@]}" --state nan.safetensors
 expect_success
 [[ $(grep -c 'warning: step 1/5: loss is nan' stderr) == 1 ]] || fail "nan is not remarked once"
+says 'and in the data: values that are not finite, indices out of range' stderr
 [[ $(grep -c 'is nan' stderr) == 1 ]] || fail "nan is remarked again"
 
 # --- a full disk, and memory that is not there
