@@ -21,6 +21,14 @@ std::string argument_text(const plan::Plan& plan, int index) {
                      describe(placement.dtype(), plan::dims_of(placement.global_shape())));
 }
 
+// A tensor may be an argument of that type and shape after `leading` dimensions of its own.
+bool fits(const plan::Placement& placement, const TensorView& tensor, size_t leading) {
+  const std::vector<int64_t> shape = plan::dims_of(placement.global_shape());
+  return tensor.dtype == placement.dtype() && tensor.shape.size() == shape.size() + leading &&
+         std::equal(shape.begin(), shape.end(),
+                    tensor.shape.begin() + static_cast<ptrdiff_t>(leading));
+}
+
 // With their types, so that one sees why nothing takes them.
 std::vector<std::string> with_types(std::vector<std::string> names, TensorSource& source) {
   for (std::string& name : names) {
@@ -104,6 +112,7 @@ void Inputs::bind_state(const std::string& path) {
     state_names_[open[i]] = tensor;
     initial_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
+  note_rivals(unused_tensors(binding, tensors), source, 0);
   unused_state_ = with_types(unused_tensors(binding, tensors), source);
   note_binding(path, binding, open, tensors);
 }
@@ -122,6 +131,7 @@ void Inputs::bind_batches(const std::string& path) {
     bound_[static_cast<size_t>(open[i])] = true;
     batches_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
+  note_rivals(unused_tensors(binding, tensors), source, 1);
   unused_batches_ = with_types(unused_tensors(binding, tensors), source);
   note_binding(path, binding, open, tensors);
 }
@@ -146,11 +156,7 @@ NameBinding Inputs::bind(const std::vector<int>& arguments, TensorSource& source
   for (int argument : arguments) names.push_back(plan_.arguments(argument).name());
   return bind_names(names, tensors, source.path(), [&](size_t argument, size_t tensor) {
     const plan::Placement& placement = plan_.arguments(arguments[argument]).placement();
-    const TensorView view = source.get(tensors[tensor]);
-    const std::vector<int64_t> shape = plan::dims_of(placement.global_shape());
-    return view.dtype == placement.dtype() && view.shape.size() == shape.size() + leading &&
-           std::equal(shape.begin(), shape.end(),
-                      view.shape.begin() + static_cast<ptrdiff_t>(leading));
+    return fits(placement, source.get(tensors[tensor]), leading);
   });
 }
 
@@ -173,6 +179,17 @@ void Inputs::note_binding(const std::string& path, const NameBinding& binding,
       fmt::format("{}: bound by position, as the program does not name them: {}; text exported "
                   "with as_text(debug_info=True) has names",
                   path, fmt::join(pairs, ", ")));
+}
+
+// Tensors that an argument without a name did not take as others were as good.
+void Inputs::note_rivals(const std::vector<std::string>& unused, TensorSource& source,
+                         size_t leading) {
+  for (int argument : unbound()) {
+    if (!is_place_only(plan_.arguments(argument).name())) continue;
+    for (const std::string& tensor : unused)
+      if (fits(plan_.arguments(argument).placement(), source.get(tensor), leading))
+        rivals_[argument].push_back(tensor);
+  }
 }
 
 void Inputs::draw_missing() {
@@ -204,10 +221,21 @@ void Inputs::report_missing(const std::vector<int>& arguments, const char* flag,
                             const std::optional<std::string>& file,
                             const std::vector<std::string>& unused) const {
   std::vector<std::string> missing;
-  for (int index : arguments) missing.push_back(argument_text(plan_, index));
-  std::string fact = fmt::format(
-      "{} {} argument{} of {}:{}", file ? "lacks a tensor for" : "no file for", missing.size(),
-      missing.size() == 1 ? "" : "s", plan_.source(), list_lines(missing));
+  size_t ambiguous = 0;
+  for (int index : arguments) {
+    missing.push_back(argument_text(plan_, index));
+    const auto rivals = rivals_.find(index);
+    if (!file || rivals == rivals_.end()) continue;
+    ++ambiguous;
+    missing.back() += fmt::format(", which {} fit{}", fmt::join(rivals->second, " and "),
+                                  rivals->second.size() == 1 ? "s" : "");
+  }
+  const char* lack = !file                           ? "no file for"
+                     : ambiguous == arguments.size() ? "does not say which tensor is for"
+                                                     : "lacks a tensor for";
+  std::string fact =
+      fmt::format("{} {} argument{} of {}:{}", lack, missing.size(), missing.size() == 1 ? "" : "s",
+                  plan_.source(), list_lines(missing));
   if (file && !unused.empty())
     fact += "\n  tensors of the file that no argument takes:" + list_lines(unused);
   std::string remedy = file ? fmt::format("give a file that has them to {}", flag)
@@ -216,6 +244,10 @@ void Inputs::report_missing(const std::vector<int>& arguments, const char* flag,
   if (file && !unused.empty() && !is_place_only(name))
     remedy =
         fmt::format("name the tensors as the program does, for example {}", path_of(name, "."));
+  if (ambiguous > 0)
+    remedy =
+        "leave the tensors that the program does not take out of the file, or export the "
+        "program with its names: as_text(debug_info=True)";
   remedy += ", or draw them: --init random";
   if (plan_.arguments(arguments[0]).aliased_result() < 0) remedy += remedy_for_inputs();
   throw UserError(file.value_or(flag), fact, remedy);
