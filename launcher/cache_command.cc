@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 
 #include "launcher/text_table.h"
 #include "support/file_cache.h"
@@ -19,6 +20,10 @@ std::string cache_folder(const RunConfig& config, const char* kind) {
 
 namespace {
 
+std::string entries_text(int64_t count) {
+  return fmt::format("{} entr{}", count, count == 1 ? "y" : "ies");
+}
+
 // The newest first.
 void print_entries(std::vector<FileCache::Entry> entries, const std::string& folder) {
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
@@ -33,19 +38,25 @@ void print_entries(std::vector<FileCache::Entry> entries, const std::string& fol
                entry.name.substr(0, 8)});
     bytes += entry.bytes;
   }
-  fmt::print("{} in {} entr{} in {}\n{}", human_bytes(static_cast<double>(bytes)), entries.size(),
-             entries.size() == 1 ? "y" : "ies", folder.empty() ? "no folder" : folder,
-             entries.empty() ? "" : table.to_string());
+  fmt::print("{} in {} in {}\n{}", human_bytes(static_cast<double>(bytes)),
+             entries_text(static_cast<int64_t>(entries.size())),
+             folder.empty() ? "no folder" : folder, entries.empty() ? "" : table.to_string());
 }
 
 }  // namespace
 
 void run_cache(const CommandLine& line) {
+  const std::string root = line.flags.cache_dir.value_or(FileCache::default_root());
+  std::error_code error;
+  if (!root.empty() && !std::filesystem::exists(root, error)) {
+    fmt::print("no entries: there is no folder {}\n", printable(root));
+    return;
+  }
   for (const char* kind : {kKernelEntries, kTuningEntries}) {
     const std::string folder = cache_folder(line.flags, kind);
     const FileCache cache(folder, kind);
     if (line.command == CommandLine::Command::kClearCache) {
-      fmt::print("{} entries removed from {}\n", cache.clear(), folder);
+      fmt::print("{} removed from {}\n", entries_text(cache.clear()), folder);
       continue;
     }
     print_entries(cache.list(), folder);

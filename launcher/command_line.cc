@@ -19,7 +19,7 @@ namespace {
 // Each fits a screen of 24 lines by 80 characters.
 constexpr const char* kHelp =
     R"(usage: [mpirun -n N] spmd-run MODEL [options]    train an exported program
-       spmd-run check MODEL [options]            what a mesh costs; no devices
+       spmd-run check MODEL [--json] [options]   what a mesh costs; no devices
        spmd-run cache ls|clear [--cache-dir DIR] what is kept between runs
 
 MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
@@ -140,6 +140,11 @@ std::string unknown_command(const std::string& word, const std::string& near) {
   return fmt::format("unknown command {}\n  did you mean spmd-run {}?", word, near);
 }
 
+// Whether a word that stands before other words is meant as a command: no file has that name.
+bool is_like_command(const std::string& word) {
+  return word.find_first_of("./") == std::string::npos && !std::filesystem::exists(word);
+}
+
 // What is left over of a command line.
 std::string unknown_arguments(const CLI::App& app, const std::vector<const CLI::App*>& others,
                               const std::string& model) {
@@ -147,6 +152,10 @@ std::string unknown_arguments(const CLI::App& app, const std::vector<const CLI::
     if (word.rfind('-', 0) == 0) return misplaced_option(word, app, others);
   const auto near = nearest_command(model);
   if (app.get_parent() == nullptr && near) return unknown_command(model, *near);
+  if (app.get_parent() == nullptr && is_like_command(model))
+    return fmt::format(
+        "unknown command {}\n  spmd-run MODEL trains; the commands are spmd-run check and cache",
+        model);
   return fmt::format("unexpected argument {}", app.remaining(true).front());
 }
 

@@ -25,6 +25,32 @@ std::vector<std::string> known_keys(std::string_view section) {
   return known;
 }
 
+// A key of another section, by its name alone: throws UserError that says where it belongs.
+void refuse_misplaced(const YAML::Node& map, std::string_view section, const std::string& source) {
+  if (!map.IsMap()) return;
+  const std::vector<std::string> known = known_keys(section);
+  for (const auto& entry : map) {
+    if (!entry.first.IsScalar()) continue;
+    const std::string& key = entry.first.Scalar();
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    for (const Setting& setting : settings()) {
+      const auto [home, name] = split_key(setting.key);
+      if (name != key) continue;
+      const std::string value(setting.words.empty() ? setting.example
+                                                    : std::string_view(setting.words[0]));
+      std::string remedy = home.empty() ? fmt::format("{}: {}", key, value)
+                                        : fmt::format("{}: {{{}: {}}}", home, key, value);
+      if (source.starts_with("--set ")) remedy = fmt::format("--set {}={}", setting.key, value);
+      throw UserError(
+          place_of(entry.first, source),
+          fmt::format("unknown key \"{}{}{}\"", section, section.empty() ? "" : ".", key),
+          (home.empty() ? "it is a key of the document: write "
+                        : fmt::format("it is a key of {}: write ", home)) +
+              remedy);
+    }
+  }
+}
+
 // How a key is written before an example of its value.
 std::string example_of(const YamlMap& map, std::string_view key) {
   return map.source().starts_with("--set ") ? fmt::format("--set {}=", map.path_of(key))
@@ -170,6 +196,7 @@ void emit_settings(YAML::Emitter& out, const RunConfig& config) {
 
 RunConfig parse_run_config(std::string_view yaml, const std::string& source) {
   const YAML::Node document = parse_yaml(yaml, source);
+  refuse_misplaced(document, "", source);
   const YamlMap map(document, source, "", known_keys(""));
   RunConfig config;
   if (const YAML::Node* node = map.find("mesh")) config.mesh = read_mesh_spec(*node, source);
@@ -179,8 +206,10 @@ RunConfig parse_run_config(std::string_view yaml, const std::string& source) {
   read_section(map, "", config);
   read_data(map, config);
   for (const char* section : {"train", "log"}) {
-    if (const YAML::Node* node = map.find(section))
-      read_section(YamlMap(*node, source, section, known_keys(section)), section, config);
+    const YAML::Node* node = map.find(section);
+    if (node == nullptr) continue;
+    refuse_misplaced(*node, section, source);
+    read_section(YamlMap(*node, source, section, known_keys(section)), section, config);
   }
   return config;
 }

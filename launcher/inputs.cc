@@ -21,6 +21,14 @@ std::string argument_text(const plan::Plan& plan, int index) {
                      describe(placement.dtype(), plan::dims_of(placement.global_shape())));
 }
 
+// A tensor may be an argument of that type and shape after `leading` dimensions of its own.
+bool fits(const plan::Placement& placement, const TensorView& tensor, size_t leading) {
+  const std::vector<int64_t> shape = plan::dims_of(placement.global_shape());
+  return tensor.dtype == placement.dtype() && tensor.shape.size() == shape.size() + leading &&
+         std::equal(shape.begin(), shape.end(),
+                    tensor.shape.begin() + static_cast<ptrdiff_t>(leading));
+}
+
 // With their types, so that one sees why nothing takes them.
 std::vector<std::string> with_types(std::vector<std::string> names, TensorSource& source) {
   for (std::string& name : names) {
@@ -28,14 +36,6 @@ std::vector<std::string> with_types(std::vector<std::string> names, TensorSource
     name += " " + describe(view.dtype, view.shape);
   }
   return names;
-}
-
-// Whether a tensor may be an argument's that has `leading` dimensions less.
-bool fits(const plan::Placement& placement, const TensorView& view, size_t leading) {
-  const std::vector<int64_t> shape = plan::dims_of(placement.global_shape());
-  return view.dtype == placement.dtype() && view.shape.size() == shape.size() + leading &&
-         std::equal(shape.begin(), shape.end(),
-                    view.shape.begin() + static_cast<ptrdiff_t>(leading));
 }
 
 std::vector<std::string> unused_tensors(const NameBinding& binding,
@@ -112,7 +112,7 @@ void Inputs::bind_state(const std::string& path) {
     state_names_[open[i]] = tensor;
     initial_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
-  find_ambiguous(open, binding, source, 0);
+  note_rivals(unused_tensors(binding, tensors), source, 0);
   unused_state_ = with_types(unused_tensors(binding, tensors), source);
   note_binding(path, binding, open, tensors);
 }
@@ -131,7 +131,7 @@ void Inputs::bind_batches(const std::string& path) {
     bound_[static_cast<size_t>(open[i])] = true;
     batches_.push_back({open[i], source.get(tensor), fmt::format("{}: tensor {}", path, tensor)});
   }
-  find_ambiguous(open, binding, source, 1);
+  note_rivals(unused_tensors(binding, tensors), source, 1);
   unused_batches_ = with_types(unused_tensors(binding, tensors), source);
   note_binding(path, binding, open, tensors);
 }
@@ -155,22 +155,9 @@ NameBinding Inputs::bind(const std::vector<int>& arguments, TensorSource& source
   std::vector<std::string> names;
   for (int argument : arguments) names.push_back(plan_.arguments(argument).name());
   return bind_names(names, tensors, source.path(), [&](size_t argument, size_t tensor) {
-    return fits(plan_.arguments(arguments[argument]).placement(), source.get(tensors[tensor]),
-                leading);
+    const plan::Placement& placement = plan_.arguments(arguments[argument]).placement();
+    return fits(placement, source.get(tensors[tensor]), leading);
   });
-}
-
-void Inputs::find_ambiguous(const std::vector<int>& arguments, const NameBinding& binding,
-                            TensorSource& source, size_t leading) {
-  const std::vector<std::string> free = unused_tensors(binding, source.names());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const plan::Argument& argument = plan_.arguments(arguments[i]);
-    if (binding.tensors[i] >= 0 || !is_place_only(argument.name())) continue;
-    std::vector<std::string> candidates;
-    for (const std::string& tensor : free)
-      if (fits(argument.placement(), source.get(tensor), leading)) candidates.push_back(tensor);
-    if (candidates.size() > 1) ambiguous_[arguments[i]] = std::move(candidates);
-  }
 }
 
 void Inputs::note_binding(const std::string& path, const NameBinding& binding,
@@ -192,6 +179,17 @@ void Inputs::note_binding(const std::string& path, const NameBinding& binding,
       fmt::format("{}: bound by position, as the program does not name them: {}; text exported "
                   "with as_text(debug_info=True) has names",
                   path, fmt::join(pairs, ", ")));
+}
+
+// Tensors that an argument without a name did not take as others were as good.
+void Inputs::note_rivals(const std::vector<std::string>& unused, TensorSource& source,
+                         size_t leading) {
+  for (int argument : unbound()) {
+    if (!is_place_only(plan_.arguments(argument).name())) continue;
+    for (const std::string& tensor : unused)
+      if (fits(plan_.arguments(argument).placement(), source.get(tensor), leading))
+        rivals_[argument].push_back(tensor);
+  }
 }
 
 void Inputs::draw_missing() {
@@ -223,26 +221,33 @@ void Inputs::report_missing(const std::vector<int>& arguments, const char* flag,
                             const std::optional<std::string>& file,
                             const std::vector<std::string>& unused) const {
   std::vector<std::string> missing;
-  for (int index : arguments) missing.push_back(argument_text(plan_, index));
-  std::string fact = fmt::format(
-      "{} {} argument{} of {}:{}", file ? "lacks a tensor for" : "no file for", missing.size(),
-      missing.size() == 1 ? "" : "s", plan_.source(), list_lines(missing));
+  size_t ambiguous = 0;
+  for (int index : arguments) {
+    missing.push_back(argument_text(plan_, index));
+    const auto rivals = rivals_.find(index);
+    if (!file || rivals == rivals_.end()) continue;
+    ++ambiguous;
+    missing.back() += fmt::format(", which {} fit{}", fmt::join(rivals->second, " and "),
+                                  rivals->second.size() == 1 ? "s" : "");
+  }
+  const char* lack = !file                           ? "no file for"
+                     : ambiguous == arguments.size() ? "does not say which tensor is for"
+                                                     : "lacks a tensor for";
+  std::string fact =
+      fmt::format("{} {} argument{} of {}:{}", lack, missing.size(), missing.size() == 1 ? "" : "s",
+                  plan_.source(), list_lines(missing));
   if (file && !unused.empty())
     fact += "\n  tensors of the file that no argument takes:" + list_lines(unused);
-  if (const auto several = ambiguous_.find(arguments[0]); file && several != ambiguous_.end()) {
-    throw UserError(*file,
-                    fmt::format("several tensors fit {} of {}, which the program does not name: {}",
-                                argument_text(plan_, arguments[0]), plan_.source(),
-                                fmt::join(several->second, ", ")),
-                    "leave only the right one in the file, or export the program with names: "
-                    "as_text(debug_info=True)");
-  }
   std::string remedy = file ? fmt::format("give a file that has them to {}", flag)
                             : fmt::format("pass {} FILE", flag);
   const std::string& name = plan_.arguments(arguments[0]).name();
   if (file && !unused.empty() && !is_place_only(name))
     remedy =
         fmt::format("name the tensors as the program does, for example {}", path_of(name, "."));
+  if (ambiguous > 0)
+    remedy =
+        "leave the tensors that the program does not take out of the file, or export the "
+        "program with its names: as_text(debug_info=True)";
   remedy += ", or draw them: --init random";
   if (plan_.arguments(arguments[0]).aliased_result() < 0) remedy += remedy_for_inputs();
   throw UserError(file.value_or(flag), fact, remedy);

@@ -44,10 +44,9 @@ class Inputs {
   void bind_batches(const std::string& path);
   std::vector<int> takers_of_state() const;
   NameBinding bind(const std::vector<int>& arguments, TensorSource& source, size_t leading) const;
-  void find_ambiguous(const std::vector<int>& arguments, const NameBinding& binding,
-                      TensorSource& source, size_t leading);
   void note_binding(const std::string& path, const NameBinding& binding,
                     const std::vector<int>& arguments, const std::vector<std::string>& tensors);
+  void note_rivals(const std::vector<std::string>& unused, TensorSource& source, size_t leading);
   void draw_missing();
   void check_complete(const RunConfig& config) const;
   [[noreturn]] void report_missing(const std::vector<int>& arguments, const char* flag,
@@ -61,8 +60,8 @@ class Inputs {
   std::vector<bool> bound_;
   std::vector<std::unique_ptr<TensorSource>> sources_;
   std::vector<std::string> unused_state_, unused_batches_;  // tensors that no argument takes
-  // By argument without a name that got none of them: the tensors that fit it, where several do.
-  std::map<int, std::vector<std::string>> ambiguous_;
+  std::map<int, std::vector<std::string>>
+      rivals_;  // by argument: tensors among which none stands out
   std::map<int, std::string> state_names_;
   std::vector<std::string> notes_;
   std::vector<InitialValue> initial_;

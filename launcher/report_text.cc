@@ -96,7 +96,8 @@ std::string steps(const Json& report) {
                cell(steps[0][key].get<double>()),
                cell(sum / static_cast<double>(steps.size() - from)), cell(least), cell(most)});
   }
-  return fmt::format("{} steps, ms (mean, least, most without the first)\n", steps.size()) +
+  return fmt::format("{} step{}, ms (mean, least, most without the first)\n", steps.size(),
+                     steps.size() == 1 ? "" : "s") +
          table.to_string();
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "ir/custom_call_remedies.h"
 #include "ir/describe.h"
 #include "support/error.h"
 
@@ -28,10 +29,13 @@ void refuse_custom_calls(const Module& module) {
   std::string fact =
       fmt::format("{} of custom calls for code outside of the program:",
                   targets.size() == 1 ? "1 kind" : fmt::format("{} kinds", targets.size()));
-  for (const auto& [target, calls] : targets)
+  std::vector<std::string> names;
+  for (const auto& [target, calls] : targets) {
     fact += fmt::format("\n  custom call to \"{}\" ({}x, first at {})", target, calls.count,
                         calls.first);
-  throw UserError(module.source, fact, "export the program without them");
+    names.push_back(target);
+  }
+  throw UserError(module.source, fact, custom_call_remedies(names));
 }
 
 }  // namespace

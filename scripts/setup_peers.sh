@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 command -v python3 >/dev/null || { echo "python3 is missing: apt-get install python3 python3-venv" >&2; exit 1; }
 [ -x .venv/bin/python ] || python3 -m venv .venv ||
   { echo "python3-venv is missing: apt-get install python3-venv" >&2; exit 1; }
-.venv/bin/python -c 'import jax, safetensors' 2>/dev/null ||
-  .venv/bin/pip install --quiet jax safetensors numpy
+# flatbuffers: what jax.export writes its files with.
+.venv/bin/python -c 'import jax, safetensors, flatbuffers' 2>/dev/null ||
+  .venv/bin/pip install --quiet jax safetensors numpy flatbuffers
 .venv/bin/python -c 'import jax, jaxlib; print("jax", jax.__version__, "jaxlib", jaxlib.__version__)'

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "frontends/hlo_proto/handlers.h"
+#include "ir/custom_call_remedies.h"
 #include "support/error.h"
 
 namespace spmd::hlo_proto {
@@ -53,6 +54,19 @@ bool is_optimized(const Findings& findings) {
   return false;
 }
 
+std::string remedy_for(const Findings& findings) {
+  if (is_optimized(findings))
+    return "the module was written after XLA's optimisations: use the one before them "
+           "(lower(...).compiler_ir(\"hlo\"), or the \"before_optimizations\" dump)";
+  std::vector<std::string> targets;
+  for (const auto& [what, finding] : findings)
+    if (what.starts_with("custom-call ")) targets.push_back(finding.first->custom_call_target());
+  std::string remedy = targets.empty() ? "" : custom_call_remedies(targets);
+  if (targets.size() < findings.size())
+    remedy += (remedy.empty() ? "" : "\n  ") + std::string("express the program without them");
+  return remedy;
+}
+
 std::string describe(ModuleContext& context, const std::string& what, const Finding& finding) {
   std::string first = fmt::format("\"{}\"", finding.first->name());
   if (context.places.text != nullptr) {
@@ -87,11 +101,7 @@ void check_supported(ModuleContext& context) {
     }
     fact += "\n  " + describe(context, what, finding);
   }
-  throw UserError(context.source, fact,
-                  is_optimized(findings)
-                      ? "the module was written after XLA's optimisations: use the one before them "
-                        "(lower(...).compiler_ir(\"hlo\"), or the \"before_optimizations\" dump)"
-                      : "express the program without them");
+  throw UserError(context.source, fact, remedy_for(findings));
 }
 
 }  // namespace spmd::hlo_proto

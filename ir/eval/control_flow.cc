@@ -1,6 +1,7 @@
 // Calls, branches and loops. All ranks take the same way.
 #include <algorithm>
 
+#include "ir/custom_call_remedies.h"
 #include "ir/eval/interpreter.h"
 #include "support/error.h"
 
@@ -57,8 +58,9 @@ std::vector<PerRank> Interpreter::run_control_flow(Frame& frame, const Op& op,
     case OpCode::kCustomCall: {
       const std::string& target = op.as<CustomCallAttrs>().target;
       if (is_identity(target) && operands.size() == op.results.size()) return operands;
-      throw UserError(place_of(op), fmt::format("custom call to \"{}\"", target),
-                      "its meaning is not known; export the program without it");
+      throw UserError(place_of(op),
+                      fmt::format("custom call to \"{}\", whose meaning is not known", target),
+                      custom_call_remedies({target}));
     }
     default:
       SPMD_UNREACHABLE("{} is no control flow", name_of(op.code));

@@ -238,11 +238,14 @@ TEST(HloProto, EverythingUnsupportedIsListedAtOnce) {
                                  "custom_call_target: 'lapack_sgetrf_ffi' metadata { op_name: 'lu' "
                                  "source_file: 'a.py' source_line: 3 }"),
                  4));
-  EXPECT_EQ(error,
-            "test.pb: 2 kinds of op are not supported:\n"
-            "  custom-call \"lapack_sgetrf_ffi\" (1x, first \"custom-call.4\" at lu (a.py:3))\n"
-            "  infeed (2x, first \"infeed.2\")\n"
-            "  express the program without them");
+  EXPECT_EQ(
+      error,
+      "test.pb: 2 kinds of op are not supported:\n"
+      "  custom-call \"lapack_sgetrf_ffi\" (1x, first \"custom-call.4\" at lu (a.py:3))\n"
+      "  infeed (2x, first \"infeed.2\")\n"
+      "  other linear algebra (LU, QR, eigenvalues, singular values): StableHLO has no op for "
+      "it: compute it outside of the step, or with Cholesky factors and triangular solves\n"
+      "  express the program without them");
 }
 
 TEST(HloProto, OptimisedModulesAreRecognised) {

@@ -109,6 +109,8 @@ TEST(HloTextError, UnsupportedOpsAreListedAtOnceWithTheirLines) {
       "  custom-call \"lapack_x\" (1x, first \"c\" in line 7)\n"
       "  element type u1 (1x, first \"d\" in line 8 at jit(f)/q)\n"
       "  infeed (2x, first \"a\" in line 5)\n"
+      "  other linear algebra (LU, QR, eigenvalues, singular values): StableHLO has no op for it: "
+      "compute it outside of the step, or with Cholesky factors and triangular solves\n"
       "  express the program without them");
 }
 

@@ -79,6 +79,10 @@ TEST(CommandLine, CommandsThatAreNotKnown) {
   EXPECT_EQ(mistake({"cache", "lst"}),
             std::string("cache: found \"lst\", expected ls or clear\n  did you mean ls?") + kHelp);
   EXPECT_FALSE(parse({"checl.mlir"}).stop);
+  EXPECT_EQ(mistake({"trian", "m.mlir"}),
+            std::string("unknown command trian\n  spmd-run MODEL trains; the commands are spmd-run "
+                        "check and cache") +
+                kHelp);
   EXPECT_EQ(mistake({"a.mlir", "b.mlir"}), std::string("unexpected argument b.mlir") + kHelp);
 }
 
@@ -97,6 +101,9 @@ TEST(CommandLine, SettingsAreNamedWhole) {
   EXPECT_EQ(refused_setting("state={a"),
             "--set state={a: not valid YAML: end of map flow not found\n"
             "  look there and in the lines before for indentation, quotes and brackets");
+  EXPECT_EQ(refused_setting("steps=3"),
+            "--set steps=3: unknown key \"steps\"\n"
+            "  it is a key of train: write --set train.steps=4");
   EXPECT_EQ(refused_setting("mesh=data=2,data=3"),
             "--set mesh=data=2,data=3: axis \"data\" occurs twice in data=2,data=3\n"
             "  give each axis one size");

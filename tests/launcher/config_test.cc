@@ -82,6 +82,16 @@ TEST(Config, UnknownKeys) {
              "did you mean \"match\"?");
 }
 
+TEST(Config, KeysOfAnotherSection) {
+  EXPECT_EQ(config_error("mesh: {axes: {x: 2}}\nsteps: 4\n"),
+            "run.yaml:2: unknown key \"steps\"\n  it is a key of train: write train: {steps: 4}");
+  EXPECT_HAS(config_error("progress: off\n"), "it is a key of log: write log: {progress: auto}");
+  EXPECT_EQ(config_error("train:\n  batches: b.safetensors\n"),
+            "run.yaml:2: unknown key \"train.batches\"\n"
+            "  it is a key of the document: write batches: batches.safetensors");
+  EXPECT_HAS(config_error("log: {steps: 3}"), "it is a key of train: write train: {steps: 4}");
+}
+
 TEST(Config, MalformedValues) {
   EXPECT_EQ(config_error("train: {steps: many}"),
             "run.yaml:1: train.steps: found \"many\", expected a number of steps of at least 1\n"

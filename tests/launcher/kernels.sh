@@ -33,7 +33,7 @@ expect_success
 cmp cold.st mended.st || fail "a damaged entry was used"
 run cache clear --cache-dir cache
 expect_success
-says '1 entries removed from cache/kernels'
+says '1 entry removed from cache/kernels'
 [[ $(entries) == 0 ]] || fail "cache clear left entries"
 
 # A saved Plan has its kernels with it.
@@ -105,6 +105,9 @@ expect_success
   fail "an unusable cache is not named once"
 says '--cache-dir' stderr
 
+run cache ls --cache-dir nowhere
+expect_success
+says 'no entries: there is no folder nowhere'
 run cache prune
 expect_error 2 'cache: found "prune", expected ls or clear'
 run "${good[@]}" --codegen on

@@ -73,6 +73,15 @@ expect_error 3 'lacks.safetensors: lacks a tensor for 1 argument of model.mlir:'
 write_tensors other.safetensors "x:F32:[5,8,4]:$one" "labels:F64:[5,8,3]:0000000000000000"
 run "${good[@]}" --batches other.safetensors
 expect_error 3 '    labels f64[5,8,3]' 'name the tensors as the program does, for example y'
+# Without names, a tensor too many hides which is which.
+sed 's/ loc("[xy]")//' model.mlir > unnamed.mlir
+write_tensors xyw.safetensors "x:F32:[5,8,4]:$one" "y:F32:[5,8,2]:$zero" "w:F32:[5,8,2]:$zero"
+run unnamed.mlir --mesh data=1 --state state.safetensors --batches xyw.safetensors
+expect_error 3 \
+  'xyw.safetensors: does not say which tensor is for 1 argument of unnamed.mlir:' \
+  '    argument 2 f32[8,2], which y and w fit' \
+  'leave the tensors that the program does not take out of the file, or export the program with' \
+  'as_text(debug_info=True), or draw them: --init random'
 write_tensors double.safetensors "x:F64:[5,8,4]:0000000000000000" "y:F32:[5,8,2]:$zero"
 run "${good[@]}" --batches double.safetensors
 expect_error 3 'tensor x: is f64[5,8,4]; a batch of x is f32[8,4]' \
@@ -122,15 +131,6 @@ run apply.mlir --state state.safetensors --batches lacks.safetensors --out nothi
 expect_success
 says 'warning: --out: apply.mlir keeps no state: nothing.st is not written' stderr
 if grep -q 'final state' stdout || [[ -e nothing.st ]]; then fail "a final state of nothing"; fi
-
-# --- tensors that an argument without a name may equally well be
-sed 's/ loc("[xy]")//' model.mlir > nameless.mlir
-write_tensors twins.safetensors "x:F32:[5,8,4]:$one" "y:F32:[5,8,2]:$zero" "w:F32:[5,8,2]:$one"
-run nameless.mlir --mesh data=1 --state state.safetensors --batches twins.safetensors
-expect_error 3 'twins.safetensors: several tensors fit argument 2 f32[8,2] of nameless.mlir' \
-  'which the program does not name: y, w' 'leave only the right one in the file'
-run nameless.mlir --mesh data=1 --state state.safetensors --batches batches.safetensors
-expect_success
 
 # --- --check
 write_header '{}' > empty.safetensors
@@ -189,7 +189,10 @@ sed '/stablehlo.multiply %2/c\    %3 = stablehlo.custom_call @mystery(%2) : (ten
   model.mlir > calls.mlir
 run calls.mlir --mesh data=1 --init random
 expect_error 3 'calls.mlir: 1 kind of custom calls for code outside of the program:' \
-  'custom call to "mystery" (1x, first at calls.mlir:'
+  'custom call to "mystery" (1x, first at calls.mlir:' 'export the program without them'
+sed 's/@mystery/@xla_ffi_python_cpu_callback/' calls.mlir > callback.mlir
+run callback.mlir --mesh data=1 --init random
+expect_error 3 'callbacks into Python (jax.debug.print, pure_callback, io_callback): remove them'
 
 # --- what a run is told and cannot do
 run "${good[@]}" --cuda-graphs on --device cpu

@@ -17,14 +17,19 @@ std::string refusal(const std::string& body) {
 // All at once, by target, with the file and the place of the first of each, whether that is a place
 // in the file or, with debug information, in the program that it was exported from.
 TEST(CheckCustomCalls, ListsThemWithTheirPlaces) {
-  EXPECT_EQ(refusal(R"(
+  EXPECT_EQ(
+      refusal(R"(
     %0 = stablehlo.custom_call @lapack_spotrf_ffi(%a) : (tensor<4xf32>) -> tensor<4xf32>
     %1 = stablehlo.custom_call @lapack_spotrf_ffi(%0) : (tensor<4xf32>) -> tensor<4xf32>
     %r = stablehlo.custom_call @callback(%1) : (tensor<4xf32>) -> tensor<4xf32> loc("jit(f)/cb"("f.py":7:0)))"),
-            "calls.mlir: 2 kinds of custom calls for code outside of the program:\n"
-            "  custom call to \"callback\" (1x, first at jit(f)/cb (f.py:7))\n"
-            "  custom call to \"lapack_spotrf_ffi\" (2x, first at calls.mlir:4)\n"
-            "  export the program without them");
+      "calls.mlir: 2 kinds of custom calls for code outside of the program:\n"
+      "  custom call to \"callback\" (1x, first at jit(f)/cb (f.py:7))\n"
+      "  custom call to \"lapack_spotrf_ffi\" (2x, first at calls.mlir:4)\n"
+      "  callbacks into Python (jax.debug.print, pure_callback, io_callback): remove them from "
+      "the step; what it returns can be printed\n"
+      "  Cholesky factors and triangular solves: export for a platform that has ops for them: "
+      "jax.export.export(f, platforms=[\"tpu\"]), or jax.jit(f).trace(...).lower("
+      "lowering_platforms=(\"tpu\",))");
 }
 
 TEST(CheckCustomCalls, LeavesDeadAndKnownOnesAlone) {
