@@ -2,6 +2,7 @@
 #include <regex>
 
 #include "ir/describe.h"
+#include "sharding/annotations/pattern.h"
 #include "sharding/annotations/rules.h"
 #include "sharding/drop_placements.h"
 #include "support/error.h"
@@ -26,7 +27,7 @@ class RuleApplication {
  public:
   RuleApplication(Module& module, const ShardingRules& rules)
       : module_(module), fn_(module.main()), rules_(rules) {
-    for (const ShardingRule& rule : rules.rules) patterns_.emplace_back(rule.match);
+    for (const ShardingRule& rule : rules.rules) patterns_.push_back(compile_pattern(rule.match));
     for (size_t i = 0; i < fn_.arguments().size(); ++i) {
       names_.push_back(name_of_argument(fn_, i));
     }

@@ -1,8 +1,7 @@
 // Reading of sharding rules; see apply_rules.cc for what they do.
 #include "sharding/annotations/rules.h"
 
-#include <regex>
-
+#include "sharding/annotations/pattern.h"
 #include "sharding/annotations/yaml_map.h"
 #include "support/error.h"
 
@@ -53,6 +52,9 @@ const char* fault_of(const std::regex_error& error) {
   if (error.code() == code::error_backref) return "a reference to a group that does not exist";
   if (error.code() == code::error_ctype) return "an unknown [:class:]";
   if (error.code() == code::error_collate) return "an unknown [.element.]";
+  if (error.code() == code::error_complexity) {
+    return "a reference to a group, which may take any time to match";
+  }
   return "it is too complex";
 }
 
@@ -64,7 +66,7 @@ void check_pattern(const ShardingRule& rule) {
                     "write it as several rules");
   }
   try {
-    std::regex compiled(rule.match);
+    compile_pattern(rule.match);
   } catch (const std::regex_error& error) {
     throw UserError(
         rule.place,

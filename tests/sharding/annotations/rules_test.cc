@@ -162,11 +162,21 @@ TEST(ShardingRules, WrongSpecs) {
   EXPECT_HAS(rules_error("sharding: {rules: [{match: '*', spec: []}]}"),
              "\"*\" is not a regular expression: a ( or ) without its partner, a *, + or ?");
   EXPECT_HAS(rules_error("sharding: {rules: [{match: '[a', spec: []}]}"), "a [ without its ]");
+  EXPECT_HAS(rules_error("sharding: {rules: [{match: '(a)\\1', spec: []}]}"),
+             "a reference to a group, which may take any time to match");
   EXPECT_HAS(rules_error("sharding: {rules: [{match: a}]}"), "the rule has no spec");
   EXPECT_HAS(rules_error("sharding: {rules: [{match: a, spec: data}]}"), "spec is not a list");
   EXPECT_HAS(rules_error("sharding: {constraints: all}"), "expected keep, drop or only");
   EXPECT_HAS(rules_error("sharding: {constraints: only, inputs: {ids: []}}"),
              "only excludes rules");
+}
+
+// A backtracking search would not end.
+TEST(ShardingRules, PatternsThatRepeatRepetitions) {
+  for (const char* pattern : {"(.+)+Z", "(.*)*x$", "^(params|opt|.*)*Z"})
+    EXPECT_HAS(
+        rules_error(std::string("sharding: {rules: [{match: '") + pattern + "', spec: []}]}"),
+        "rules.yaml:1");
 }
 
 TEST(ShardingRules, Inputs) {
