@@ -26,10 +26,11 @@ export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 
 # fuzz READER: the last line of its log and, when it failed, where the input is.
 fuzz() {
-  local reader=$1 log=$dir/fuzz_$1.log
+  local reader=$1 log=$dir/fuzz_$1.log words=()
+  [[ -s $dir/seeds/$reader.dict ]] && words=("-dict=$dir/seeds/$reader.dict")
   mkdir -p "$dir/corpus/$reader" "$dir/findings/$reader"
   "$dir/fuzz_$reader" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2560 -max_len=65536 \
-    -use_value_profile=1 -print_funcs=0 -print_final_stats=1 -dict="$dir/seeds/$reader.dict" \
+    -use_value_profile=1 -print_funcs=0 -print_final_stats=1 "${words[@]}" \
     -artifact_prefix="$dir/findings/$reader/" "$dir/corpus/$reader" "$dir/seeds/$reader" \
     > "$log" 2>&1
   local status=$?
