@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit
 preset=${1:-release}
 shift || true
 dir=${SPMD_BUILD_DIR:-build/$preset}
-results=$PWD/$dir/test_results.xml
+results=$(realpath -m "$dir")/test_results.xml
 
 . scripts/env.sh
 # Tests run beside each other on the same cores: ranks must not spin, nor be pinned to the same

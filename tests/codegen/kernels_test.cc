@@ -327,8 +327,7 @@ TEST(Kernels, WithoutACompilerTheLoopsDoAll) {
   const std::string broken = ::testing::TempDir() + "broken-compiler";
   std::ofstream(broken) << "no program";
   std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
-  EXPECT_EQ(note_with(broken.c_str()),
-            broken + " failed: it cannot be started: Exec format error");
+  EXPECT_EQ(note_with(broken.c_str()), broken + " failed: it cannot be started: Exec format error");
   std::filesystem::remove(broken);
   before ? setenv("CXX", kept.c_str(), 1) : unsetenv("CXX");
 }

@@ -142,13 +142,14 @@ __device__ inline C combined(Combine how, C current, C update) {
 }
 
 // Every type that the kernels below compute with, and its name in theirs.
-#define SPMD_TYPES(X)                                                                              \
-  X(f16, F16)                                                                                      \
-  X(bf16, Bf16)                                                                                    \
-  X(f32, float)                                                                                    \
-  X(f64, double)                                                                                   \
-  X(s8, int8_t)                                                                                    \
-  X(s16, int16_t) X(s32, int32_t) X(s64, int64_t) X(u8, uint8_t) X(u16, uint16_t) X(u32, uint32_t) \
+#define SPMD_TYPES(X)                                                              \
+  X(f16, F16)                                                                      \
+  X(bf16, Bf16)                                                                    \
+  X(f32, float)                                                                    \
+  X(f64, double)                                                                   \
+  X(s8, int8_t)                                                                    \
+  X(s16, int16_t)                                                                  \
+  X(s32, int32_t) X(s64, int64_t) X(u8, uint8_t) X(u16, uint16_t) X(u32, uint32_t) \
       X(u64, uint64_t)
 
 }  // namespace spmd::cuda

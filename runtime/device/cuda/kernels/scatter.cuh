@@ -39,7 +39,8 @@ __device__ void apply_updates(const ScatterParameters& p, const uint64_t* keys, 
     T& target = out[static_cast<int64_t>(place) + in_out];
     T value = target;
     if (slot + 1 == p.batch.count || place_of(keys[slot + 1]) != place) {
-      const T update = updates[offset(p.batch, static_cast<uint32_t>(first), p.updates) + in_update];
+      const T update =
+          updates[offset(p.batch, static_cast<uint32_t>(first), p.updates) + in_update];
       target = narrow<T>(combined(p.combine, widen(value), widen(update)));
       continue;
     }
