@@ -30,12 +30,6 @@ plan::View* strided_output(plan::Step& step, const std::function<bool(int)>& is_
   }
 }
 
-bool is_copy(const plan::Step& step) {
-  const plan::Elementwise& map = step.elementwise();
-  return step.has_elementwise() && map.inputs_size() == 1 && map.outputs_size() == 1 &&
-         map.program().instructions_size() == 0;
-}
-
 std::vector<plan::Sequence*> sequences_of(plan::Step& step) {
   std::vector<plan::Sequence*> result;
   if (step.has_while_()) {

@@ -6,18 +6,17 @@
 #include <vector>
 
 #include "runtime/plan/accesses.h"
+#include "runtime/plan/plan.h"
 
 namespace spmd::codegen {
 
 using plan::for_each_view;
+using plan::is_copy;
 
 // The output view of a step that lies in a buffer, if it may have any strides there and the step
 // accesses the buffer in no other way; null else. `shape` gets the view's shape.
 plan::View* strided_output(plan::Step& step, const std::function<bool(int)>& is_buffer,
                            std::vector<int64_t>* shape);
-
-// An elementwise step that computes nothing: it copies one view to another.
-bool is_copy(const plan::Step& step);
 
 // The sequences inside a step: a loop's condition and body, a branch's branches.
 std::vector<plan::Sequence*> sequences_of(plan::Step& step);

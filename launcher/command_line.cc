@@ -38,6 +38,7 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --set-dim NAME=SIZE, --set-input NAME=VALUE   what the program leaves open
   --save-plan FILE    write the compiled Plan, to be run as MODEL
   --device KIND       cpu, cuda or auto; --codegen off: without compiled kernels
+  --threads N         threads of a rank on CPUs; its share of the cores by default
   --cache-dir DIR     where those are kept; --explain fusion: what was fused
   --watchdog SECONDS  how long a step waits for a rank (20; threads on CPU 600)
   --compile-budget S  seconds for compiling; --cuda-graphs auto, on or off

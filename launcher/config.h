@@ -31,6 +31,7 @@ struct RunConfig {
   std::optional<std::string> explain;       // fusion
   std::optional<double> watchdog;           // seconds
   std::optional<double> compile_budget;     // seconds
+  std::optional<int64_t> threads;           // of a rank
   std::optional<std::string> cuda_graphs;   // auto, on, off
   std::optional<int64_t> log_every;         // steps between lines
   std::optional<std::string> log_jsonl;     // file for one JSON object a step

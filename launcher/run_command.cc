@@ -186,6 +186,7 @@ class Session {
       fmt::print("{}\nmemory of a rank\n{}", to_string(start_), to_string(executor_->memory_use()));
     note(executor_->device().notes());
     if (!line_.verbose) note(notes_of_remarks(job_.remarks));
+    if (auto moved = note_of_cores(place_.cpu)) note({*moved});
     note(inputs_->notes());
     if (auto unnamed = note_of_unnamed(job_.plan.source(), metrics_)) note({*unnamed});
     if (recorded_ && recorded_->has_results() && loop_->steps() > 1) {
@@ -376,7 +377,8 @@ void run_rank(comm::Communicator& communicator, const CommandLine& line,
     if (communicator.rank() == 0) fmt::print("{}", describe_config(config));
     return;
   }
-  const DevicePlace place = find_device(device_choice(config), communicator);
+  const DevicePlace place = find_device(device_choice(config), communicator,
+                                        {.launched = !launch.alone(), .threads = config.threads});
   together(communicator, kUsageError, [&] { require_device(place); });
   const Job job = make_job(communicator, line, std::move(config), launch, place);
   Session(communicator, line, job, place).run();

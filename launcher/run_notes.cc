@@ -34,4 +34,13 @@ std::optional<std::string> note_of_unnamed(const std::string& source,
       source, fmt::join(unnamed, ", "));
 }
 
+std::optional<std::string> note_of_cores(const CpuShare& share) {
+  if (share.cpus.empty()) return std::nullopt;
+  return fmt::format(
+      "ranks were bound to {} core{} each; they may use {} now and compute with {} thread{} each "
+      "(--threads N leaves them where they are bound)",
+      share.bound, share.bound == 1 ? "" : "s", share.cpus.size(), share.threads,
+      share.threads == 1 ? "" : "s");
+}
+
 }  // namespace spmd

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launcher/job.h"
+#include "runtime/device/cpu_share.h"
 
 namespace spmd {
 
@@ -16,5 +17,8 @@ std::vector<std::string> notes_of_remarks(const std::vector<Remark>& remarks);
 // Of metrics that have no names; nothing where all do.
 std::optional<std::string> note_of_unnamed(const std::string& source,
                                            const std::vector<std::string>& metrics);
+
+// Where a launcher had bound the rank to few cores, and it no longer is.
+std::optional<std::string> note_of_cores(const CpuShare& share);
 
 }  // namespace spmd

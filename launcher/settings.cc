@@ -81,6 +81,7 @@ std::span<const Setting> settings() {
       {"set-input", "--set-input", &C::inputs, {}, "shape=[2,3]", "", /*of_check=*/true},
       {"save-plan", "--save-plan", &C::save_plan, {}, "step.plan"},
       {"device", "--device", &C::device, {"cpu", "cuda", "auto"}, "", "auto"},
+      {"threads", "--threads", &C::threads, {}, "8"},
       {"codegen", "--codegen", &C::codegen, {"auto", "off"}, "", "auto"},
       {"cache-dir", "--cache-dir", &C::cache_dir, {}, "cache"},
       {"explain", "--explain", &C::explain, {"fusion"}},

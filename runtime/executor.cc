@@ -45,7 +45,7 @@ Executor::Executor(const plan::Plan& plan, comm::Communicator& communicator,
     : plan_(plan),
       communicator_(communicator),
       mesh_(mesh_of(plan)),
-      device_(device ? std::move(device) : std::make_unique<cpu::CpuDevice>()) {
+      device_(device ? std::move(device) : std::make_unique<cpu::CpuDevice>(1)) {
   if (mesh_.num_devices() != communicator.size())
     throw UserError("mesh " + mesh_.to_string(),
                     fmt::format("has {} devices, but there are {} ranks", mesh_.num_devices(),

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "codegen/accesses.h"
 #include "codegen/kernels/emit.h"
@@ -72,12 +73,16 @@ class UnitBuilder {
     std::string text;
     plan::Kernel entry = dialect_.emit(*kernel, kNoName, text);
     auto& kernels = *plan_.mutable_kernels()->mutable_kernels();
-    const auto [known, is_new] =
-        numbers_.try_emplace(text, kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
+    const auto [known, is_new] = numbers_.try_emplace(
+        std::pair(text, entry.rows()), kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
     if (is_new && known->second > 0) {
-      entry.set_name(fmt::format("k{}_{}", kernels.size(), plan::kind_name(step)));
-      text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
-      kernels_.push_back(std::move(text));
+      const auto [name, is_new_text] =
+          names_.try_emplace(text, fmt::format("k{}_{}", kernels.size(), plan::kind_name(step)));
+      entry.set_name(name->second);
+      if (is_new_text) {
+        text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
+        kernels_.push_back(std::move(text));
+      }
       *kernels.Add() = std::move(entry);
     }
     return known->second;
@@ -88,7 +93,8 @@ class UnitBuilder {
   int64_t fewest_elements_;
   int most_kernels_;
   std::vector<std::string> kernels_;
-  std::unordered_map<std::string, int> numbers_;  // by text
+  std::map<std::pair<std::string, int64_t>, int> numbers_;  // by text and Kernel.rows
+  std::unordered_map<std::string, std::string> names_;      // by text
 };
 
 }  // namespace

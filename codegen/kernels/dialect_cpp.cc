@@ -19,6 +19,12 @@ constexpr int64_t kTileRows = 512, kOneTile = 1024;
 constexpr int64_t kBlock = 32;
 // The most bytes on the stack for the kept values of a row.
 constexpr int64_t kKeptBytes = 64 << 10;
+// Scalar operations and accesses of a range that is worth another thread.
+constexpr int64_t kLeastWork = 1 << 17;
+// Neighbouring elements of one row dimension that stay with one thread: some cache lines.
+constexpr int64_t kGrain = 64;
+// Ranges that are enough for any number of threads.
+constexpr int64_t kManyRanges = 64;
 
 // The function of support/scalar that a named reduction combines by.
 std::string_view combining_function(plan::ScalarOp op, bool is_bool) {
@@ -53,24 +59,67 @@ Kernel prepared(Kernel kernel) {
   return kernel;
 }
 
+// The row dimension that calls do a range of: the outermost that gives ranges to many threads.
+struct SharedRows {
+  size_t dim = 0;
+  int64_t grain = 1;  // of its elements, that stay together
+};
+
+SharedRows shared_rows(const Kernel& kernel) {
+  SharedRows best;
+  int64_t most = 0;
+  for (size_t d = 0; d < kernel.rows.size() && most < kManyRanges; ++d) {
+    const bool is_dense = d + 1 == kernel.rows.size() && kernel.mapping != Mapping::kRows;
+    const int64_t grain = is_dense ? kGrain : 1;
+    const int64_t ranges = (kernel.rows[d] + grain - 1) / grain;
+    if (ranges <= most) continue;
+    most = ranges;
+    best = {d, grain};
+  }
+  return best;
+}
+
 class CppPrinter final : public KernelPrinter {
  public:
-  CppPrinter(const Kernel& kernel, std::string& out) : KernelPrinter(prepared(kernel), out) {}
+  CppPrinter(const Kernel& kernel, std::string& out)
+      : KernelPrinter(prepared(kernel), out), shared_(shared_rows(kernel_)) {}
 
   void print(const std::string& name) {
-    open("extern \"C\" void {}(void* const* args)", name);
+    open("extern \"C\" void {}(void* const* args, int64_t begin, int64_t end)", name);
     const int arguments = kernel_.num_arguments;
     if (kernel_.members > 1)
-      open("for (void* const* const end = args + {0}; args != end; args += {1})",
+      open("for (void* const* const args_end = args + {0}; args != args_end; args += {1})",
            arguments * kernel_.members, arguments);
     body("args");
     if (kernel_.members > 1) close();
     close();
   }
 
+  // Of the printed function.
+  plan::Kernel description() const {
+    plan::Kernel result;
+    result.set_arguments(kernel_.num_arguments * kernel_.members);
+    const int64_t rows = kernel_.rows[shared_.dim];
+    const auto operations = static_cast<int64_t>(kernel_.nodes.size() + kernel_.accesses.size());
+    const int64_t work = kernel_.num_rows() * kernel_.num_columns() * operations * kernel_.members;
+    result.set_rows(rows);
+    result.set_grain(shared_.grain);
+    result.set_parts(
+        std::clamp<int64_t>(work / kLeastWork, 1, (rows + shared_.grain - 1) / shared_.grain));
+    return result;
+  }
+
  private:
   void loop(const std::string& variable, int64_t size) {
     open("for (int64_t {0} = 0; {0} < {1}; ++{0})", variable, size);
+  }
+  // What of row dimension `dim` a call does.
+  std::string first(size_t dim) const { return shared_.dim == dim ? "begin" : "0"; }
+  std::string limit(size_t dim) const {
+    return shared_.dim == dim ? "end" : std::to_string(kernel_.rows[dim]);
+  }
+  void row_loop(size_t dim) {
+    open("for (int64_t {0} = {1}; {0} < {2}; ++{0})", row(dim), first(dim), limit(dim));
   }
   void same_index_only() { out_ += std::string(kSameIndexOnly) + "\n"; }
 
@@ -83,7 +132,7 @@ class CppPrinter final : public KernelPrinter {
     if (const size_t dim = transposed_dim(); dim + 1 < rank) {
       for (size_t d = 0; d < rank - 1; ++d) {
         if (d == dim) continue;
-        loop(row(d), kernel_.rows[d]);
+        row_loop(d);
       }
       block_loops(dim);
       for (const int n : row_nodes(0))
@@ -91,7 +140,7 @@ class CppPrinter final : public KernelPrinter {
       loops = rank;
     } else {
       for (size_t d = 0; d + 1 < rank; ++d) {
-        loop(row(d), kernel_.rows[d]);
+        row_loop(d);
         define_at_depth(d + 1);
       }
     }
@@ -99,7 +148,7 @@ class CppPrinter final : public KernelPrinter {
     if (loops == rank) {
       open("for (int64_t {0} = b; {0} < b_end; ++{0})", row(rank - 1));
     } else {
-      loop(row(rank - 1), kernel_.rows.back());
+      row_loop(rank - 1);
     }
     define_at_depth(rank);
     for (const Store& store : kernel_.stores) KernelPrinter::store(store);
@@ -122,11 +171,11 @@ class CppPrinter final : public KernelPrinter {
 
   // Over blocks of dimension `dim` by the innermost one, and the rows of a block.
   void block_loops(size_t dim) {
-    const int64_t rows = kernel_.rows[dim], columns = kernel_.rows.back();
-    open("for (int64_t a = 0; a < {}; a += {})", rows, kBlock);
-    line("const int64_t a_end = a + {0} < {1} ? a + {0} : {1};", kBlock, rows);
-    open("for (int64_t b = 0; b < {}; b += {})", columns, kBlock);
-    line("const int64_t b_end = b + {0} < {1} ? b + {0} : {1};", kBlock, columns);
+    const size_t last = kernel_.rows.size() - 1;
+    open("for (int64_t a = {}; a < {}; a += {})", first(dim), limit(dim), kBlock);
+    line("const int64_t a_end = a + {0} < {1} ? a + {0} : {1};", kBlock, limit(dim));
+    open("for (int64_t b = {}; b < {}; b += {})", first(last), limit(last), kBlock);
+    line("const int64_t b_end = b + {0} < {1} ? b + {0} : {1};", kBlock, limit(last));
     open("for (int64_t {0} = a; {0} < a_end; ++{0})", row(dim));
   }
 
@@ -135,7 +184,7 @@ class CppPrinter final : public KernelPrinter {
   void rows() override {
     define_at_depth(0);
     for (size_t d = 0; d < kernel_.rows.size(); ++d) {
-      loop(row(d), kernel_.rows[d]);
+      row_loop(d);
       define_at_depth(d + 1);
     }
     for (size_t n = 0; n < kernel_.nodes.size(); ++n)
@@ -270,13 +319,14 @@ class CppPrinter final : public KernelPrinter {
     const int64_t tile = total <= kOneTile ? total : kTileRows;
     define_at_depth(0);
     for (size_t d = 0; d < last; ++d) {
-      loop(row(d), kernel_.rows[d]);
+      row_loop(d);
       define_at_depth(d + 1);
     }
-    open("for (int64_t t = 0; t < {}; t += {})", total, tile);
-    line("const int64_t n = {};", total % tile == 0
-                                      ? std::to_string(tile)
-                                      : fmt::format("t + {0} < {1} ? {0} : {1} - t", tile, total));
+    open("for (int64_t t = {}; t < {}; t += {})", first(last), limit(last), tile);
+    const bool whole = shared_.dim != last && total % tile == 0;
+    line("const int64_t n = {};",
+         whole ? std::to_string(tile)
+               : fmt::format("t + {0} < {1} ? {0} : {1} - t", tile, limit(last)));
     for (int s = 0; s < kernel_.num_stages; ++s) {
       tile_rows(s, tile);
       if (!reductions(s).empty() || !element_stores(s).empty()) tile_columns(s, tile);
@@ -345,6 +395,8 @@ class CppPrinter final : public KernelPrinter {
         set_name(static_cast<int>(n), fmt::format("a{}_{}[j]", r, i));
     }
   }
+
+  SharedRows shared_;
 };
 
 class CppDialect : public Dialect {
@@ -353,10 +405,10 @@ class CppDialect : public Dialect {
   std::string prelude() const override { return cpp_prelude(); }
   plan::Kernel emit(const Kernel& kernel, const std::string& name,
                     std::string& source) const override {
-    CppPrinter(kernel, source).print(name);
-    plan::Kernel result;
+    CppPrinter printer(kernel, source);
+    printer.print(name);
+    plan::Kernel result = printer.description();
     result.set_name(name);
-    result.set_arguments(kernel.num_arguments * kernel.members);
     return result;
   }
 };

@@ -19,20 +19,27 @@ void require_device(const DevicePlace& place) {
   if (!place.fact.empty()) throw UserError("--device cuda", place.fact, place.remedy);
 }
 
-#if SPMD_HAVE_CUDA
 namespace {
 
-// This rank's number among the ranks on its host.
-int place_on_host(comm::Communicator& communicator) {
+// This rank's number among the ranks on its host, and how many they are.
+struct PlaceOnHost {
+  int number = 0, ranks = 1;
+};
+
+PlaceOnHost place_on_host(comm::Communicator& communicator) {
   using Name = std::array<char, 64>;
   Name name{};
   ::gethostname(name.data(), name.size() - 1);
   std::vector<Name> names(static_cast<size_t>(communicator.size()));
   communicator.all_gather(communicator.world(), name.data(), names.data(), sizeof name,
                           "which ranks share a host");
-  return static_cast<int>(std::count(names.begin(), names.begin() + communicator.rank(), name));
+  const auto count = [&](auto end) {
+    return static_cast<int>(std::count(names.begin(), end, name));
+  };
+  return {count(names.begin() + communicator.rank()), count(names.end())};
 }
 
+#if SPMD_HAVE_CUDA
 bool everyone(comm::Communicator& communicator, bool holds) {
   uint8_t value = holds ? 1 : 0;
   communicator.all_reduce(communicator.world(), &value, &value, 1, comm::Element::kU8,
@@ -48,15 +55,11 @@ bool shared_gpus_have_nccl(int rank) {
   return true;
 }
 
-}  // namespace
-
-DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
-  DevicePlace place;
-  if (choice == DeviceChoice::kCpu) return place;
+void find_gpu(DeviceChoice choice, comm::Communicator& communicator, int number,
+              DevicePlace& place) {
   const cuda::Driver* driver = cuda::Driver::find(&place.fact, &place.remedy);
   place.cuda = everyone(communicator, driver != nullptr);
   if (place.cuda) {
-    const int number = place_on_host(communicator);
     place.ordinal = number % driver->device_count();
     place.shared = !everyone(communicator, number < driver->device_count()) &&
                    !shared_gpus_have_nccl(communicator.rank());
@@ -69,28 +72,36 @@ DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator) {
     place.fact = "other ranks have no GPU";
     place.remedy = "run on machines with GPUs, or pass --device cpu";
   }
+}
+#else
+void find_gpu(DeviceChoice choice, comm::Communicator&, int, DevicePlace& place) {
+  if (choice != DeviceChoice::kCuda) return;
+  place.fact = "this spmd-run was built without CUDA";
+  place.remedy = "build it on a machine with the CUDA Toolkit, or pass --device cpu";
+}
+#endif
+
+}  // namespace
+
+DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator,
+                        const HostOptions& host) {
+  const PlaceOnHost here = place_on_host(communicator);
+  DevicePlace place;
+  place.cpu = take_cpu_share(here.ranks, host.launched, host.threads);
+  if (choice != DeviceChoice::kCpu) find_gpu(choice, communicator, here.number, place);
   return place;
 }
 
-std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator& communicator,
-                                    const DeviceOptions& options) {
+std::unique_ptr<Device> make_device(const DevicePlace& place,
+                                    [[maybe_unused]] comm::Communicator& communicator,
+                                    [[maybe_unused]] const DeviceOptions& options) {
   require_device(place);
-  if (!place.cuda) return std::make_unique<cpu::CpuDevice>();
-  return std::make_unique<cuda::CudaDevice>(*cuda::Driver::find(), place.ordinal, communicator,
-                                            communicator.size() > 1 && !place.shared, options);
-}
-#else
-DevicePlace find_device(DeviceChoice choice, comm::Communicator&) {
-  if (choice != DeviceChoice::kCuda) return {};
-  return {false, 0, "this spmd-run was built without CUDA",
-          "build it on a machine with the CUDA Toolkit, or pass --device cpu"};
-}
-
-std::unique_ptr<Device> make_device(const DevicePlace& place, comm::Communicator&,
-                                    const DeviceOptions&) {
-  require_device(place);
-  return std::make_unique<cpu::CpuDevice>();
-}
+#if SPMD_HAVE_CUDA
+  if (place.cuda)
+    return std::make_unique<cuda::CudaDevice>(*cuda::Driver::find(), place.ordinal, communicator,
+                                              communicator.size() > 1 && !place.shared, options);
 #endif
+  return std::make_unique<cpu::CpuDevice>(place.cpu.threads);
+}
 
 }  // namespace spmd

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "collectives/comm/communicator.h"
+#include "runtime/device/cpu_share.h"
 #include "runtime/device/device.h"
 
 namespace spmd {
@@ -16,6 +18,7 @@ enum class DeviceChoice : uint8_t { kAuto, kCpu, kCuda };  // kAuto: a GPU when 
 
 // What a rank will run on.
 struct DevicePlace {
+  CpuShare cpu;  // what of the host is the rank's
   bool cuda = false;
   int ordinal = 0;               // of the GPU. Ranks of one host share its GPUs, in turn
   std::string architecture;      // "sm_90" of a GPU
@@ -39,8 +42,15 @@ struct DeviceOptions {
   std::function<void(const std::string& message)> give_up;
 };
 
-// All ranks call this together, and find devices of the same kind.
-DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator);
+struct HostOptions {
+  bool launched = false;           // a launcher started a process for each rank
+  std::optional<int64_t> threads;  // of a rank; absent: its share of the host's cores
+};
+
+// All ranks call this together, and find devices of the same kind. Moves the calling thread to the
+// rank's share of the cores.
+DevicePlace find_device(DeviceChoice choice, comm::Communicator& communicator,
+                        const HostOptions& host = {});
 
 // Throws UserError when there is no such device.
 void require_device(const DevicePlace& place);

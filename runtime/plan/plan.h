@@ -41,6 +41,13 @@ inline std::vector<int64_t> dims_of(const google::protobuf::RepeatedField<int64_
   return {field.begin(), field.end()};
 }
 
+// An elementwise step that computes nothing: it copies one view to another.
+inline bool is_copy(const Step& step) {
+  const Elementwise& map = step.elementwise();
+  return step.has_elementwise() && map.inputs_size() == 1 && map.outputs_size() == 1 &&
+         map.program().instructions_size() == 0;
+}
+
 // Who sends to whom in a permute; nullopt when a run of pairs makes no sense.
 std::optional<RankPairs> pairs_of(const Collective& permute);
 

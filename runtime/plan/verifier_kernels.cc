@@ -13,7 +13,11 @@ void Verifier::kernels() {
   for (const Kernel& kernel : module.kernels()) {
     expect(!kernel.name().empty(), "a compiled kernel without a name");
     expect(kernel.arguments() > 0, "a compiled kernel without arguments");
-    if (module.target() != KernelModule::CUDA) continue;
+    if (module.target() == KernelModule::HOST) {
+      expect(kernel.rows() > 0 && kernel.grain() > 0 && kernel.parts() > 0,
+             "a compiled kernel whose rows are out of range");
+      continue;
+    }
     expect(kernel.blocks() > 0 && kernel.blocks() < (int64_t{1} << 31) && kernel.threads() > 0 &&
                kernel.threads() <= 1024 && kernel.shared_bytes() >= 0,
            "a compiled kernel whose launch is out of range");

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "runtime/plan/kernel_views.h"
 #include "support/cpu_features.h"
 #include "support/error.h"
@@ -13,28 +15,61 @@
 namespace spmd::cpu {
 namespace {
 
+using Function = void (*)(void* const* args, int64_t begin, int64_t end);
+
 class CompiledKernel : public Kernel {
  public:
-  CompiledKernel(void (*function)(void* const*), const std::vector<const plan::View*>& views)
-      : function_(function), args_(views.size()) {
+  CompiledKernel(Function function, const plan::Kernel& kernel,
+                 const std::vector<const plan::View*>& views)
+      : function_(function), rows_(kernel.rows()), args_(views.size()) {
     for (const plan::View* view : views)
       places_.push_back({view->buffer(), view->offset() * plan::byte_size(view->dtype())});
   }
 
-  void run(const RunContext& context) override {
+  void run(const RunContext& context) override { function_(find_arguments(context), 0, rows_); }
+
+ protected:
+  void* const* find_arguments(const RunContext& context) {
     for (size_t i = 0; i < places_.size(); ++i)
       args_[i] = context.buffers[places_[i].buffer] + places_[i].offset;
-    function_(args_.data());
+    return args_.data();
   }
+
+  Function function_;
+  int64_t rows_;
 
  private:
   struct Place {
     int32_t buffer;
     int64_t offset;  // bytes
   };
-  void (*function_)(void* const*);
   std::vector<Place> places_;
   std::vector<void*> args_;
+};
+
+// Its rows, in ranges about equally long.
+class SharedKernel final : public CompiledKernel {
+ public:
+  SharedKernel(Function function, const plan::Kernel& kernel,
+               const std::vector<const plan::View*>& views, int parts, Workers& workers)
+      : CompiledKernel(function, kernel, views), parts_(parts), workers_(workers) {
+    const int64_t grains = (rows_ + kernel.grain() - 1) / kernel.grain();
+    for (int part = 0; part <= parts_; ++part)
+      bounds_.push_back(std::min(rows_, grains * part / parts_ * kernel.grain()));
+  }
+
+  void run(const RunContext& context) override {
+    void* const* args = find_arguments(context);
+    workers_.run(parts_, [&](int part) {
+      const auto at = static_cast<size_t>(part);
+      function_(args, bounds_[at], bounds_[at + 1]);
+    });
+  }
+
+ private:
+  int parts_;
+  Workers& workers_;
+  std::vector<int64_t> bounds_;  // between parts
 };
 
 // A file without a name that holds the code; -1 when there is none.
@@ -99,9 +134,13 @@ bool CompiledModule::open(std::string* note) {
   return true;
 }
 
-KernelPtr CompiledModule::make(const plan::Step& step) const {
-  return std::make_unique<CompiledKernel>(functions_[static_cast<size_t>(step.kernel() - 1)],
-                                          plan::kernel_views(plan_, step));
+KernelPtr CompiledModule::make(const plan::Step& step, Workers& workers) const {
+  const auto number = static_cast<size_t>(step.kernel() - 1);
+  const plan::Kernel& kernel = plan_.kernels().kernels(step.kernel() - 1);
+  const std::vector<const plan::View*> views = plan::kernel_views(plan_, step);
+  const auto parts = static_cast<int>(std::min<int64_t>(kernel.parts(), workers.threads()));
+  if (parts == 1) return std::make_unique<CompiledKernel>(functions_[number], kernel, views);
+  return std::make_unique<SharedKernel>(functions_[number], kernel, views, parts, workers);
 }
 
 }  // namespace spmd::cpu

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/device/cpu/kernel.h"
+#include "runtime/device/cpu/workers.h"
 
 namespace spmd::cpu {
 
@@ -19,11 +20,11 @@ class CompiledModule {
   CompiledModule(const CompiledModule&) = delete;
   CompiledModule& operator=(const CompiledModule&) = delete;
 
-  // The kernel of a step whose `kernel` is not 0.
-  KernelPtr make(const plan::Step& step) const;
+  // The kernel of a step whose `kernel` is not 0. `workers`, who outlive it, share its rows.
+  KernelPtr make(const plan::Step& step, Workers& workers) const;
 
  private:
-  using Function = void (*)(void* const* args);
+  using Function = void (*)(void* const* args, int64_t begin, int64_t end);
 
   explicit CompiledModule(const plan::Plan& plan) : plan_(plan) {}
   bool open(std::string* note);

@@ -5,6 +5,7 @@
 
 #include "runtime/device/cpu/gemm.h"
 #include "runtime/device/cpu/kernel.h"
+#include "runtime/device/cpu/pieces.h"
 #include "support/strings.h"
 
 namespace spmd::cpu {
@@ -16,7 +17,7 @@ void copy_bytes(void* to, const void* from, int64_t bytes) {
 
 }  // namespace
 
-CpuDevice::CpuDevice() { use_one_library_thread(); }
+CpuDevice::CpuDevice(int threads) : workers_(threads) { use_one_library_thread(); }
 
 void CpuDevice::load(const plan::Plan& plan) {
   compiled_ = CompiledModule::load(plan, &why_not_compiled_);
@@ -49,8 +50,8 @@ void CpuDevice::copy(std::byte* to, const std::byte* from, int64_t bytes) {
 }
 
 KernelPtr CpuDevice::make_kernel(const plan::Step& step, LoadContext& context) {
-  if (compiled_ && step.kernel() != 0) return compiled_->make(step);
-  return cpu::make_kernel(step, context);
+  if (compiled_ && step.kernel() != 0) return compiled_->make(step, workers_);
+  return make_side_by_side(pieces_of(step, workers_.threads()), workers_, context);
 }
 
 std::vector<std::string> CpuDevice::notes() const {

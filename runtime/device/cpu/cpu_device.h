@@ -10,7 +10,8 @@ namespace spmd::cpu {
 
 class CpuDevice : public Device {
  public:
-  CpuDevice();
+  // `threads` share the work of large steps.
+  explicit CpuDevice(int threads);
 
   std::string description() const override { return "cpu"; }
   bool shares_host_memory() const override { return true; }
@@ -34,6 +35,7 @@ class CpuDevice : public Device {
     void operator()(std::byte* data) const { std::free(data); }
   };
   std::vector<std::unique_ptr<std::byte, Free>> memory_;
+  Workers workers_;
   std::shared_ptr<const CompiledModule> compiled_;  // null: the loops here do all steps
   std::string why_not_compiled_;
 };

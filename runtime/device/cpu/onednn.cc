@@ -2,8 +2,11 @@
 
 #if SPMD_HAVE_DNNL
 
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <new>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>
@@ -44,18 +47,47 @@ bool is_slow(const std::string& implementation) {
          implementation.find("gemm") == std::string::npos;
 }
 
+// Primitives take their scratch memory from the caller: what the library has itself is for the
+// thread that made the primitive only.
+const dnnl::primitive_attr& attributes() {
+  static const dnnl::primitive_attr attributes = [] {
+    dnnl::primitive_attr result;
+    result.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return result;
+  }();
+  return attributes;
+}
+
+// The calling thread's scratch memory, which all primitives share.
+void* scratch(size_t bytes) {
+  constexpr size_t kAlignment = 4096;
+  struct Free {
+    void operator()(void* data) const { std::free(data); }
+  };
+  thread_local std::unique_ptr<void, Free> data;
+  thread_local size_t size = 0;
+  if (bytes > size) {
+    size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    data.reset(std::aligned_alloc(kAlignment, size));
+    if (!data) throw std::bad_alloc();
+  }
+  return data.get();
+}
+
 // A primitive with its three operands.
 class Call {
  public:
-  Call(const dnnl::primitive& primitive, int lhs, int rhs, const memory::desc& lhs_desc,
-       const memory::desc& rhs_desc, const memory::desc& out_desc)
+  Call(const dnnl::primitive& primitive, const memory::desc& scratch, int lhs, int rhs,
+       const memory::desc& lhs_desc, const memory::desc& rhs_desc, const memory::desc& out_desc)
       : primitive_(primitive),
         lhs_(lhs_desc, engine(), nullptr),
         rhs_(rhs_desc, engine(), nullptr),
-        out_(out_desc, engine(), nullptr) {
-    arguments_ = {{lhs, lhs_}, {rhs, rhs_}, {DNNL_ARG_DST, out_}};
+        out_(out_desc, engine(), nullptr),
+        scratch_(scratch, engine(), nullptr) {
+    arguments_ = {{lhs, lhs_}, {rhs, rhs_}, {DNNL_ARG_DST, out_}, {DNNL_ARG_SCRATCHPAD, scratch_}};
   }
   void run(const void* lhs, const void* rhs, void* out) {
+    scratch_.set_data_handle(scratch(scratch_.get_desc().get_size()));
     lhs_.set_data_handle(const_cast<void*>(lhs));
     rhs_.set_data_handle(const_cast<void*>(rhs));
     out_.set_data_handle(out);
@@ -64,7 +96,7 @@ class Call {
 
  private:
   dnnl::primitive primitive_;
-  memory lhs_, rhs_, out_;
+  memory lhs_, rhs_, out_, scratch_;
   std::unordered_map<int, memory> arguments_;
 };
 
@@ -124,9 +156,9 @@ class OneDnnConvolution : public ConvolutionCall {
 dnnl::matmul::primitive_desc matmul(const memory::desc& lhs, const memory::desc& rhs,
                                     const memory::desc& out) {
 #if DNNL_VERSION_MAJOR >= 3
-  return dnnl::matmul::primitive_desc(engine(), lhs, rhs, out);
+  return dnnl::matmul::primitive_desc(engine(), lhs, rhs, out, attributes());
 #else
-  return dnnl::matmul::primitive_desc(dnnl::matmul::desc(lhs, rhs, out), engine());
+  return dnnl::matmul::primitive_desc(dnnl::matmul::desc(lhs, rhs, out), attributes(), engine());
 #endif
 }
 
@@ -140,12 +172,13 @@ dnnl::convolution_forward::primitive_desc convolution(const ConvolutionProblem& 
   const auto algorithm = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
   return dnnl::convolution_forward::primitive_desc(engine(), kind, algorithm, input, kernel, out,
-                                                   p.stride, dilation, p.pad_low, p.pad_high);
+                                                   p.stride, dilation, p.pad_low, p.pad_high,
+                                                   attributes());
 #else
   return dnnl::convolution_forward::primitive_desc(
       dnnl::convolution_forward::desc(kind, algorithm, input, kernel, out, p.stride, dilation,
                                       p.pad_low, p.pad_high),
-      engine());
+      attributes(), engine());
 #endif
 }
 
@@ -183,8 +216,8 @@ std::unique_ptr<Gemm> make_onednn_gemm(const GemmProblem& given) {
     const memory::desc out = describe(join(p.batch, p.m, p.n), join(p.out_batch, p.out_m, p.out_n));
     const auto descriptor = matmul(lhs, rhs, out);
     if (is_slow(descriptor.impl_info_str())) return nullptr;
-    return std::make_unique<OneDnnGemm>(
-        Call(dnnl::matmul(descriptor), DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, lhs, rhs, out));
+    return std::make_unique<OneDnnGemm>(Call(dnnl::matmul(descriptor), descriptor.scratchpad_desc(),
+                                             DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, lhs, rhs, out));
   } catch (const dnnl::error&) {
     return nullptr;  // not a layout or shape that oneDNN takes
   }
@@ -209,8 +242,8 @@ std::unique_ptr<ConvolutionCall> make_onednn_convolution(const ConvolutionProble
     const memory::desc input = descriptor.src_desc(), kernel = descriptor.weights_desc(),
                        out = descriptor.dst_desc();
     return std::make_unique<OneDnnConvolution>(
-        Call(dnnl::convolution_forward(descriptor), DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, input, kernel,
-             out),
+        Call(dnnl::convolution_forward(descriptor), descriptor.scratchpad_desc(), DNNL_ARG_SRC,
+             DNNL_ARG_WEIGHTS, input, kernel, out),
         Side(describe(p.input, p.input_strides), input),
         Side(describe(kernel_shape, kernel_strides), kernel),
         Side(describe(p.out, p.out_strides), out));
