@@ -97,6 +97,10 @@ spmd_find_library(openblas cblas.h openblas openblas-pthread openblas)  # libope
 set(SPMD_HAVE_OPENBLAS 0)
 if(TARGET spmd::openblas)
   set(SPMD_HAVE_OPENBLAS 1)
+  # It is loaded when a product wants it (runtime/device/cpu/openblas.h).
+  set_target_properties(spmd::openblas PROPERTIES INTERFACE_LINK_LIBRARIES "")
+  target_compile_definitions(spmd::openblas
+                             INTERFACE SPMD_OPENBLAS_LIBRARY="${SPMD_openblas_LIBRARY}")
   list(APPEND SPMD_MATH_LIBRARIES spmd::openblas)
 endif()
 

@@ -1,17 +1,16 @@
 #include "runtime/device/cpu/gemm.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <complex>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
-#if SPMD_HAVE_OPENBLAS
-#include <cblas.h>
-#endif
-#include <dlfcn.h>
-
 #include "runtime/device/cpu/iteration.h"
+#include "runtime/device/cpu/onednn.h"
+#include "runtime/device/cpu/openblas.h"
 #include "support/error.h"
 
 namespace spmd::cpu {
@@ -20,61 +19,6 @@ namespace {
 Iteration batches(const GemmProblem& p) {
   return {p.batch, {p.lhs_batch, p.rhs_batch, p.out_batch}};
 }
-
-#if SPMD_HAVE_OPENBLAS
-// A matrix as BLAS takes it: row-major, perhaps transposed, with a leading dimension.
-struct BlasMatrix {
-  BlasMatrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
-    const bool plain = columns == 1 || (column_stride == 1 && (rows == 1 || row_stride >= columns));
-    transposed = !plain;
-    const int64_t outer = plain ? rows : columns, inner = plain ? columns : rows;
-    const int64_t stride = plain ? row_stride : column_stride;
-    leading = static_cast<int>(outer == 1 ? inner : stride);
-  }
-  bool transposed;
-  int leading;
-};
-
-class BlasGemm : public Gemm {
- public:
-  explicit BlasGemm(const GemmProblem& problem)
-      : p_(problem),
-        batches_(batches(problem)),
-        odometer_(batches_, batches_.rank()),
-        lhs_(p_.m, p_.k, p_.lhs_m, p_.lhs_k),
-        rhs_(p_.k, p_.n, p_.rhs_k, p_.rhs_n),
-        out_(p_.m, p_.n, p_.out_m, p_.out_n) {}
-
-  void run(const void* lhs, const void* rhs, void* out) override {
-    odometer_.reset();
-    do {
-      if (p_.lane == Lane::kF32) {
-        multiply(cblas_sgemm, at<float>(lhs, 0), at<float>(rhs, 1), at<float>(out, 2));
-      } else {
-        multiply(cblas_dgemm, at<double>(lhs, 0), at<double>(rhs, 1), at<double>(out, 2));
-      }
-    } while (odometer_.next());
-  }
-
- private:
-  template <typename T>
-  T* at(const void* base, size_t operand) const {
-    return const_cast<T*>(static_cast<const T*>(base)) + odometer_.offset(operand);
-  }
-  template <typename Function, typename T>
-  void multiply(Function gemm, const T* lhs, const T* rhs, T* out) const {
-    gemm(CblasRowMajor, lhs_.transposed ? CblasTrans : CblasNoTrans,
-         rhs_.transposed ? CblasTrans : CblasNoTrans, static_cast<int>(p_.m),
-         static_cast<int>(p_.n), static_cast<int>(p_.k), T(1), lhs, lhs_.leading, rhs, rhs_.leading,
-         T(0), out, out_.leading);
-  }
-
-  GemmProblem p_;
-  Iteration batches_;
-  Odometer odometer_;
-  BlasMatrix lhs_, rhs_, out_;
-};
-#endif
 
 // Any type and any strides. Rows of the result are accumulated in blocks of columns, so that the
 // inner loop runs along n.
@@ -178,12 +122,6 @@ class ExchangedGemm : public Gemm {
   std::unique_ptr<Gemm> gemm_;
 };
 
-[[maybe_unused]] bool fits_int(std::initializer_list<int64_t> values) {
-  for (int64_t value : values)
-    if (value > std::numeric_limits<int>::max()) return false;
-  return true;
-}
-
 }  // namespace
 
 bool is_blas_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
@@ -192,20 +130,6 @@ bool is_blas_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t c
   if (columns == 1) return row_stride >= 1;
   return (column_stride == 1 && row_stride >= columns) ||
          (row_stride == 1 && column_stride >= rows);
-}
-
-std::unique_ptr<Gemm> make_blas_gemm([[maybe_unused]] const GemmProblem& p) {
-#if SPMD_HAVE_OPENBLAS
-  if (p.lane != Lane::kF32 && p.lane != Lane::kF64) return nullptr;
-  if (!fits_int({p.m, p.n, p.k, p.lhs_m, p.lhs_k, p.rhs_n, p.rhs_k, p.out_m, p.out_n}))
-    return nullptr;
-  if (!is_blas_matrix(p.m, p.k, p.lhs_m, p.lhs_k) || !is_blas_matrix(p.k, p.n, p.rhs_k, p.rhs_n) ||
-      !is_blas_matrix(p.m, p.n, p.out_m, p.out_n))
-    return nullptr;
-  const BlasMatrix out(p.m, p.n, p.out_m, p.out_n);
-  if (!out.transposed) return std::make_unique<BlasGemm>(p);
-#endif
-  return nullptr;
 }
 
 std::unique_ptr<Gemm> make_gemm(const GemmProblem& given) {
@@ -220,9 +144,6 @@ std::unique_ptr<Gemm> make_gemm(const GemmProblem& given) {
 }
 
 void use_one_library_thread() {
-#if SPMD_HAVE_OPENBLAS
-  openblas_set_num_threads(1);
-#endif
   // oneDNN uses OpenMP, which counts threads per calling thread.
   using SetThreads = void (*)(int);
   if (auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) set(1);

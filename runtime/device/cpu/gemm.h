@@ -32,11 +32,9 @@ class Gemm {
   virtual void run(const void* lhs, const void* rhs, void* out) = 0;
 };
 
-// Each of these may decline with null; make_gemm() does not. Libraries want one of a matrix's two
-// strides to be 1, see is_blas_matrix().
+// By oneDNN, OpenBLAS or loops, the first that takes the problem. Libraries want one of a matrix's
+// two strides to be 1, see is_blas_matrix().
 std::unique_ptr<Gemm> make_gemm(const GemmProblem& problem);
-std::unique_ptr<Gemm> make_onednn_gemm(const GemmProblem& problem);
-std::unique_ptr<Gemm> make_blas_gemm(const GemmProblem& problem);
 
 // Whether a rows x columns matrix with these strides can be given to a library as it is.
 bool is_blas_matrix(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride);

@@ -22,6 +22,9 @@ class ConvolutionCall {
   virtual void run(const void* input, const void* kernel, void* out) = 0;
 };
 
+// Null without oneDNN, or where it has no fast way for the matrices.
+std::unique_ptr<Gemm> make_onednn_gemm(const GemmProblem& problem);
+
 // Null without oneDNN, or when it has only its slow reference for the problem.
 std::unique_ptr<ConvolutionCall> make_onednn_convolution(const ConvolutionProblem& problem);
 
