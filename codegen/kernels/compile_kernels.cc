@@ -74,7 +74,7 @@ class UnitBuilder {
     plan::Kernel entry = dialect_.emit(*kernel, kNoName, text);
     auto& kernels = *plan_.mutable_kernels()->mutable_kernels();
     const auto [known, is_new] = numbers_.try_emplace(
-        std::pair(text, entry.rows()), kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
+        std::pair(text, entry.units()), kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
     if (is_new && known->second > 0) {
       const auto [name, is_new_text] =
           names_.try_emplace(text, fmt::format("k{}_{}", kernels.size(), plan::kind_name(step)));
@@ -93,7 +93,7 @@ class UnitBuilder {
   int64_t fewest_elements_;
   int most_kernels_;
   std::vector<std::string> kernels_;
-  std::map<std::pair<std::string, int64_t>, int> numbers_;  // by text and Kernel.rows
+  std::map<std::pair<std::string, int64_t>, int> numbers_;  // by text and Kernel.units
   std::unordered_map<std::string, std::string> names_;      // by text
 };
 

@@ -1,5 +1,6 @@
 // The C++ dialect: loops, vectorised by the compiler.
 #include <algorithm>
+#include <optional>
 
 #include "codegen/kernels/emit.h"
 #include "codegen/kernels/kernel_printer.h"
@@ -20,11 +21,11 @@ constexpr int64_t kBlock = 32;
 // The most bytes on the stack for the kept values of a row.
 constexpr int64_t kKeptBytes = 64 << 10;
 // Scalar operations and accesses of a range that is worth another thread.
-constexpr int64_t kLeastWork = 1 << 17;
-// Neighbouring elements of one row dimension that stay with one thread: some cache lines.
-constexpr int64_t kGrain = 64;
-// Ranges that are enough for any number of threads.
-constexpr int64_t kManyRanges = 64;
+constexpr int64_t kLeastWork = 1 << 18;
+// Elements of the innermost dimension that stay with one thread: some cache lines.
+constexpr int64_t kDenseUnit = 64;
+// Units that are enough for any number of threads.
+constexpr int64_t kManyUnits = 64;
 
 // The function of support/scalar that a named reduction combines by.
 std::string_view combining_function(plan::ScalarOp op, bool is_bool) {
@@ -59,22 +60,24 @@ Kernel prepared(Kernel kernel) {
   return kernel;
 }
 
-// The row dimension that calls do a range of: the outermost that gives ranges to many threads.
+// The row dimension of which calls do a range, the outermost that has units for many threads.
 struct SharedRows {
-  size_t dim = 0;
-  int64_t grain = 1;  // of its elements, that stay together
+  std::optional<size_t> dim;
+  int64_t unit = 1;   // elements of it that stay together
+  int64_t units = 1;  // the last one may be shorter
+  int64_t parts = 1;  // that are worth a thread each
 };
 
 SharedRows shared_rows(const Kernel& kernel) {
+  const auto operations = static_cast<int64_t>(kernel.nodes.size() + kernel.accesses.size());
+  const int64_t work = kernel.num_rows() * kernel.num_columns() * operations * kernel.members;
   SharedRows best;
-  int64_t most = 0;
-  for (size_t d = 0; d < kernel.rows.size() && most < kManyRanges; ++d) {
+  if (work < 2 * kLeastWork) return best;
+  for (size_t d = 0; d < kernel.rows.size() && best.units < kManyUnits; ++d) {
     const bool is_dense = d + 1 == kernel.rows.size() && kernel.mapping != Mapping::kRows;
-    const int64_t grain = is_dense ? kGrain : 1;
-    const int64_t ranges = (kernel.rows[d] + grain - 1) / grain;
-    if (ranges <= most) continue;
-    most = ranges;
-    best = {d, grain};
+    const int64_t unit = is_dense ? kDenseUnit : 1;
+    const int64_t units = (kernel.rows[d] + unit - 1) / unit;
+    if (units > best.units) best = {d, unit, units, std::min(units, work / kLeastWork)};
   }
   return best;
 }
@@ -99,13 +102,8 @@ class CppPrinter final : public KernelPrinter {
   plan::Kernel description() const {
     plan::Kernel result;
     result.set_arguments(kernel_.num_arguments * kernel_.members);
-    const int64_t rows = kernel_.rows[shared_.dim];
-    const auto operations = static_cast<int64_t>(kernel_.nodes.size() + kernel_.accesses.size());
-    const int64_t work = kernel_.num_rows() * kernel_.num_columns() * operations * kernel_.members;
-    result.set_rows(rows);
-    result.set_grain(shared_.grain);
-    result.set_parts(
-        std::clamp<int64_t>(work / kLeastWork, 1, (rows + shared_.grain - 1) / shared_.grain));
+    result.set_units(shared_.units);
+    result.set_parts(shared_.parts);
     return result;
   }
 
@@ -113,10 +111,18 @@ class CppPrinter final : public KernelPrinter {
   void loop(const std::string& variable, int64_t size) {
     open("for (int64_t {0} = 0; {0} < {1}; ++{0})", variable, size);
   }
-  // What of row dimension `dim` a call does.
-  std::string first(size_t dim) const { return shared_.dim == dim ? "begin" : "0"; }
+  // What of row dimension `dim` a call does. Where units are whole, the compiler sees that they
+  // are.
+  std::string first(size_t dim) const {
+    if (shared_.dim != dim) return "0";
+    return shared_.unit == 1 ? "begin" : fmt::format("begin * {}", shared_.unit);
+  }
   std::string limit(size_t dim) const {
-    return shared_.dim == dim ? "end" : std::to_string(kernel_.rows[dim]);
+    const int64_t size = kernel_.rows[dim];
+    if (shared_.dim != dim) return std::to_string(size);
+    if (shared_.unit == 1) return "end";
+    if (size % shared_.unit == 0) return fmt::format("end * {}", shared_.unit);
+    return fmt::format("(end < {} ? end * {} : {})", shared_.units, shared_.unit, size);
   }
   void row_loop(size_t dim) {
     open("for (int64_t {0} = {1}; {0} < {2}; ++{0})", row(dim), first(dim), limit(dim));

@@ -20,8 +20,8 @@ class Dialect {
                             std::string& source) const = 0;
 };
 
-// Kernels are `extern "C" void name(void* const* args, int64_t begin, int64_t end)`, of whose rows
-// [begin, end) they do; see plan.Kernel.rows. For g++ and clang++.
+// Kernels are `extern "C" void name(void* const* args, int64_t begin, int64_t end)`, which
+// do units [begin, end) of plan.Kernel.units. For g++ and clang++.
 const Dialect& cpp_dialect();
 // Kernels are `extern "C" __global__ void name(Args<n> args)`, Args<n> a struct of n pointers. For
 // NVRTC with `--std=c++17 --device-as-default-execution-space --fmad=false`; no headers are needed.

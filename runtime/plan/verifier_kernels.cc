@@ -14,8 +14,8 @@ void Verifier::kernels() {
     expect(!kernel.name().empty(), "a compiled kernel without a name");
     expect(kernel.arguments() > 0, "a compiled kernel without arguments");
     if (module.target() == KernelModule::HOST) {
-      expect(kernel.rows() > 0 && kernel.grain() > 0 && kernel.parts() > 0,
-             "a compiled kernel whose rows are out of range");
+      expect(kernel.units() > 0 && kernel.parts() > 0 && kernel.parts() <= kernel.units(),
+             "a compiled kernel whose units are out of range");
       continue;
     }
     expect(kernel.blocks() > 0 && kernel.blocks() < (int64_t{1} << 31) && kernel.threads() > 0 &&

@@ -21,12 +21,12 @@ class CompiledKernel : public Kernel {
  public:
   CompiledKernel(Function function, const plan::Kernel& kernel,
                  const std::vector<const plan::View*>& views)
-      : function_(function), rows_(kernel.rows()), args_(views.size()) {
+      : function_(function), units_(kernel.units()), args_(views.size()) {
     for (const plan::View* view : views)
       places_.push_back({view->buffer(), view->offset() * plan::byte_size(view->dtype())});
   }
 
-  void run(const RunContext& context) override { function_(find_arguments(context), 0, rows_); }
+  void run(const RunContext& context) override { function_(find_arguments(context), 0, units_); }
 
  protected:
   void* const* find_arguments(const RunContext& context) {
@@ -36,7 +36,7 @@ class CompiledKernel : public Kernel {
   }
 
   Function function_;
-  int64_t rows_;
+  int64_t units_;
 
  private:
   struct Place {
@@ -47,15 +47,13 @@ class CompiledKernel : public Kernel {
   std::vector<void*> args_;
 };
 
-// Its rows, in ranges about equally long.
+// Its units, in ranges about equally long.
 class SharedKernel final : public CompiledKernel {
  public:
   SharedKernel(Function function, const plan::Kernel& kernel,
                const std::vector<const plan::View*>& views, int parts, Workers& workers)
       : CompiledKernel(function, kernel, views), parts_(parts), workers_(workers) {
-    const int64_t grains = (rows_ + kernel.grain() - 1) / kernel.grain();
-    for (int part = 0; part <= parts_; ++part)
-      bounds_.push_back(std::min(rows_, grains * part / parts_ * kernel.grain()));
+    for (int part = 0; part <= parts_; ++part) bounds_.push_back(units_ * part / parts_);
   }
 
   void run(const RunContext& context) override {
@@ -69,7 +67,7 @@ class SharedKernel final : public CompiledKernel {
  private:
   int parts_;
   Workers& workers_;
-  std::vector<int64_t> bounds_;  // between parts
+  std::vector<int64_t> bounds_;  // of the parts, in units
 };
 
 // A file without a name that holds the code; -1 when there is none.

@@ -20,7 +20,7 @@ class CompiledModule {
   CompiledModule(const CompiledModule&) = delete;
   CompiledModule& operator=(const CompiledModule&) = delete;
 
-  // The kernel of a step whose `kernel` is not 0. `workers`, who outlive it, share its rows.
+  // The kernel of a step whose `kernel` is not 0. `workers`, who outlive it, share its units.
   KernelPtr make(const plan::Step& step, Workers& workers) const;
 
  private:

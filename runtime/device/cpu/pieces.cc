@@ -12,7 +12,7 @@ namespace {
 using Sizes = google::protobuf::RepeatedField<int64_t>;
 
 // What is less than this is done before other threads have heard of it.
-constexpr int64_t kFewestMultiplications = 1 << 20;
+constexpr int64_t kFewestMultiplications = 2'200'000;
 constexpr int64_t kFewestCopiedBytes = 1 << 18;
 
 // A dimension along which a step can be cut.
@@ -91,7 +91,10 @@ std::vector<plan::Step> pieces_of_product(const plan::Step& step, int most) {
   const plan::Dot& dot = step.dot();
   const int64_t multiplications = plan::element_count(dot.batch()) * plan::element_count(dot.m()) *
                                   plan::element_count(dot.n()) * plan::element_count(dot.k());
-  if (dot.has_epilogue() || multiplications < kFewestMultiplications) return {step};
+  // Operands that are not float32 are converted first, for as long again.
+  const bool converts = dot.lhs().dtype() != plan::F32 || dot.rhs().dtype() != plan::F32;
+  const int64_t work = converts ? 2 * multiplications : multiplications;
+  if (dot.has_epilogue() || work < kFewestMultiplications) return {step};
   return cut_step(step, best(cuts_of(dot), most), most);
 }
 
