@@ -17,7 +17,7 @@ results=$(realpath -m "$dir")/test_results.xml
 cores=$(nproc)
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
 export PRTE_MCA_hwloc_default_binding_policy=none
-export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 # An allocation that no machine has room for fails under the sanitizers as it does without them.
 export TSAN_OPTIONS="suppressions=$PWD/scripts/tsan.supp:history_size=4:allocator_may_return_null=1"
 # CUDA maps memory where the sanitizer wants none to be.

@@ -29,7 +29,7 @@ program=${SPMD_BUILD_DIR:-build/$preset}/test_differential
 export SPMD_SEEDS=${SOAK_SEEDS:-$(date +%s)000:}
 export SPMD_SOAK_JOBS=${JOBS:-$(nproc)} SPMD_SOAK_FAILURES=${SOAK_FAILURES:-12}
 if [[ -n ${SOAK_SECONDS:-} ]]; then export SPMD_SOAK_SECONDS=$SOAK_SECONDS; fi
-export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
 
 log=${SOAK_LOG:-build/soak/${SPMD_SEEDS%%:*}.log}
 mkdir -p "$(dirname "$log")"

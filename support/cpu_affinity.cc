@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -45,6 +46,28 @@ bool allow_cpus(const std::vector<int>& cpus) {
     if (cpu >= 0 && cpu < kMostCpus)
       CPU_SET_S(static_cast<size_t>(cpu), CpuSet::bytes(), set.get());
   return sched_setaffinity(0, CpuSet::bytes(), set.get()) == 0;
+}
+
+std::vector<int> parse_cpu_list(std::string_view list) {
+  std::vector<int> cpus;
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  while (at != end && *at != '\n') {
+    int first = 0;
+    std::from_chars_result read = std::from_chars(at, end, first);
+    int last = first;
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-')
+      read = std::from_chars(read.ptr + 1, end, last);
+    if (read.ec != std::errc() || first < 0 || last < first || last >= kMostCpus) return {};
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    at = read.ptr;
+    if (at != end && *at == ',') {
+      ++at;
+    } else if (at != end && *at != '\n') {
+      return {};
+    }
+  }
+  return cpus;
 }
 
 int cpu_quota() {

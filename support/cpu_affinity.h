@@ -1,6 +1,7 @@
 // The cores that threads may run on.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 namespace spmd {
@@ -13,6 +14,9 @@ std::vector<int> allowed_cpus_of(int pid);
 // Lets the calling thread, and threads that it will start, run on these. False when the system
 // refuses.
 bool allow_cpus(const std::vector<int>& cpus);
+
+// The numbers of a list as the kernel writes it: "0-3,8,10-11". Empty where it is none.
+std::vector<int> parse_cpu_list(std::string_view list);
 
 // Cores' worth of time that this process's control group may use (cgroup v2, cpu.max), rounded up;
 // 0: there is no limit.

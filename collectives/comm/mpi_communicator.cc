@@ -29,6 +29,10 @@ constexpr int kTag = 1;
 constexpr int kVerdictTag = 2;  // an empty message: its sender has said why the run ends
 // A rank that is told to end blames nobody for a shorter wait: all may be told at once (Ctrl-C).
 constexpr std::chrono::milliseconds kStuck{150};
+// Longer waits are for what others compile or write: a rank then sleeps between two looks, so that
+// they have its core.
+constexpr std::chrono::milliseconds kLongWait{50};
+constexpr std::chrono::microseconds kRest{500};
 
 std::string mpi_text(int code) {
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -76,6 +80,7 @@ class Messages {
 
   void wait(const char* collective, std::string_view op) {
     WaitClock clock;
+    bool rests = false;
     for (int64_t tries = 0; !requests_.empty(); ++tries) {
       int done = 0;
       const int result = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
@@ -83,8 +88,13 @@ class Messages {
       if (result != MPI_SUCCESS) throw lost(result, missing(collective, op));
       if (done) break;
       // Ranks may outnumber cores: let the one that is waited for run.
-      std::this_thread::yield();
+      if (rests) {
+        std::this_thread::sleep_for(kRest);
+      } else {
+        std::this_thread::yield();
+      }
       if (tries % 64 != 0) continue;
+      rests = clock.waited() > kLongWait;
       if (clock.waited() > timeout_) throw waited_too_long(missing(collective, op), timeout_);
       if (clock.waited() >= kStuck && termination_is_due()) {
         if (verdict_is_out()) end_silently();

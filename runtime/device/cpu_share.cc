@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "support/cpu_affinity.h"
 
@@ -45,6 +46,13 @@ CpuShare cpu_share(const HostCpus& host, std::optional<int64_t> wanted,
   if (most) threads = std::min(threads, *most);
   share.threads = static_cast<int>(std::max<int64_t>(threads, 1));
   return share;
+}
+
+void stay_near(const std::vector<int>& cpus, CpuShare& share) {
+  std::vector<int> both;
+  std::set_intersection(cpus.begin(), cpus.end(), share.cpus.begin(), share.cpus.end(),
+                        std::back_inserter(both));
+  if (!both.empty() && allow_cpus(both)) share.cpus = both;
 }
 
 CpuShare take_cpu_share(int ranks_on_host, bool launched, std::optional<int64_t> wanted) {

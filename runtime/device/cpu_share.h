@@ -33,6 +33,10 @@ struct CpuShare {
 CpuShare cpu_share(const HostCpus& host, std::optional<int64_t> wanted,
                    std::optional<int64_t> most);
 
+// Keeps of the cores that the rank gets those that are near its GPU, where there are any, and moves
+// the calling thread there. A rank that stays where it is is not moved.
+void stay_near(const std::vector<int>& cpus, CpuShare& share);
+
 // Finds the calling rank's share and moves its thread to it. All ranks call this together.
 // `ranks_on_host`: as in HostCpus. `launched`: by a launcher that starts a process for each rank.
 CpuShare take_cpu_share(int ranks_on_host, bool launched, std::optional<int64_t> wanted);

@@ -65,6 +65,7 @@ void find_gpu(DeviceChoice choice, comm::Communicator& communicator, int number,
                    !shared_gpus_have_nccl(communicator.rank());
     place.why_no_attention = cuda::why_no_cudnn();
     place.attention = everyone(communicator, place.why_no_attention.empty());
+    stay_near(cuda::cpus_near(*driver, place.ordinal), place.cpu);
     place.architecture = fmt::format("sm_{}", cuda::architecture_of(*driver, place.ordinal));
   } else if (choice == DeviceChoice::kAuto) {
     place.fact.clear();

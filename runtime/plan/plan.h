@@ -15,8 +15,8 @@ namespace spmd::plan {
 inline constexpr uint32_t kPlanMagic = 0x4e4c5053;  // "SPLN"
 // Raised with each change of the schema. A change that older readers cannot ignore raises
 // kReaderVersion to the same number.
-inline constexpr uint32_t kPlanVersion = 4;
-inline constexpr uint32_t kReaderVersion = 4;
+inline constexpr uint32_t kPlanVersion = 5;
+inline constexpr uint32_t kReaderVersion = 5;
 
 // The plan's bytes, its header filled in. Equal plans give equal bytes.
 std::string serialize_plan(const Plan& plan);

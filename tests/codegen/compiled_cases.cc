@@ -58,7 +58,7 @@ std::string read_text(const std::string& path) {
 // A kernel of the CPU's kind that launches one of the CUDA dialect.
 std::string launcher_of(const plan::Kernel& kernel) {
   return fmt::format(
-      "extern \"C\" void {0}_host(void* const* args) {{\n"
+      "extern \"C\" void {0}_host(void* const* args, int64_t, int64_t) {{\n"
       "  spmd_kernels::Args<{1}> copy;\n"
       "  for (int i = 0; i < {1}; ++i) copy.p[i] = args[i];\n"
       "  shim::launch({2}, {3}, [=] {{ spmd_kernels::{0}(copy); }});\n"
@@ -72,6 +72,8 @@ void compile_on_host(plan::Plan& plan) {
   for (plan::Kernel& kernel : *plan.mutable_kernels()->mutable_kernels()) {
     source += launcher_of(kernel);
     kernel.set_name(kernel.name() + "_host");
+    kernel.set_units(1);
+    kernel.set_parts(1);
   }
   std::string error;
   const auto compiler = codegen::kernels::HostCompiler::find(&error);

@@ -49,11 +49,27 @@ std::string doubled(int size) {
 
 TEST(KernelText, ElementwiseInCpp) {
   EXPECT_EQ(emitted(cpp_dialect(), doubled(6)),
-            R"(extern "C" void k(void* const* args) {
+            R"(extern "C" void k(void* const* args, int64_t begin, int64_t end) {
   const float* const p0 = static_cast<const float*>(args[0]);
   float* const p1 = static_cast<float*>(args[1]);
 #pragma GCC ivdep
   for (int64_t r0 = 0; r0 < 6; ++r0) {
+    const float v0 = p0[r0];
+    const float v2 = v0 * 2.0f;
+    p1[r0] = v2;
+  }
+}
+)");
+}
+
+// Large enough for several threads: a call does some of its units of 64 elements.
+TEST(KernelText, RangesInCpp) {
+  EXPECT_EQ(emitted(cpp_dialect(), doubled(1 << 20)),
+            R"(extern "C" void k(void* const* args, int64_t begin, int64_t end) {
+  const float* const p0 = static_cast<const float*>(args[0]);
+  float* const p1 = static_cast<float*>(args[1]);
+#pragma GCC ivdep
+  for (int64_t r0 = begin * 64; r0 < end * 64; ++r0) {
     const float v0 = p0[r0];
     const float v2 = v0 * 2.0f;
     p1[r0] = v2;
@@ -75,8 +91,8 @@ std::string doubled_twice(int size, int second, int offset) {
 
 TEST(KernelText, GroupInCpp) {
   EXPECT_EQ(emitted(cpp_dialect(), doubled_twice(6, 2, 0)),
-            R"(extern "C" void k(void* const* args) {
-  for (void* const* const end = args + 4; args != end; args += 2) {
+            R"(extern "C" void k(void* const* args, int64_t begin, int64_t end) {
+  for (void* const* const args_end = args + 4; args != args_end; args += 2) {
     const float* const p0 = static_cast<const float*>(args[0]);
     float* const p1 = static_cast<float*>(args[1]);
 #pragma GCC ivdep
@@ -208,7 +224,7 @@ constexpr const char* kColumnSums =
 // Sums are float32 and rounded once.
 TEST(KernelText, ColumnReductionInCpp) {
   EXPECT_EQ(emitted(cpp_dialect(), kColumnSums),
-            R"(extern "C" void k(void* const* args) {
+            R"(extern "C" void k(void* const* args, int64_t begin, int64_t end) {
   const uint16_t* const p0 = static_cast<const uint16_t*>(args[0]);
   const uint16_t* const p1 = static_cast<const uint16_t*>(args[1]);
   uint16_t* const p2 = static_cast<uint16_t*>(args[2]);

@@ -50,10 +50,12 @@ plan::Plan gpu_plan_of(const Module& module, bool group) {
 
 namespace {
 
-DevicePlace place_of_tests(comm::Communicator& communicator) {
+DevicePlace place_of_tests(comm::Communicator& communicator,
+                           std::optional<int64_t> threads = std::nullopt) {
   const char* name = std::getenv("SPMD_TEST_DEVICE");
   const bool cuda = name != nullptr && std::string_view(name) == "cuda";
-  return find_device(cuda ? DeviceChoice::kCuda : DeviceChoice::kCpu, communicator);
+  return find_device(cuda ? DeviceChoice::kCuda : DeviceChoice::kCpu, communicator,
+                     {.threads = threads});
 }
 
 }  // namespace
@@ -66,13 +68,14 @@ std::string why_no_attention() {
   return place.cuda ? place.why_no_attention : "the CPU runs what attention is expanded to";
 }
 
-RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments) {
+RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments,
+                    std::optional<int64_t> threads) {
   RankValues results(arguments.size());
   comm::run_local_ranks(
       static_cast<int>(arguments.size()), {}, [&](comm::Communicator& communicator) {
         const auto rank = static_cast<size_t>(communicator.rank());
         Executor executor(plan, communicator,
-                          make_device(place_of_tests(communicator), communicator));
+                          make_device(place_of_tests(communicator, threads), communicator));
         for (size_t i = 0; i < arguments[rank].size(); ++i) {
           const Literal value = arguments[rank][i].expanded();
           executor.set_argument_local(static_cast<int>(i), {value.data(), value.stored_bytes()});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,8 +30,10 @@ plan::Plan gpu_plan_of(const Module& module, bool group = false);
 
 // Runs one step of a plan on its mesh's ranks; one list of local values per rank. The ranks run on
 // what the environment variable SPMD_TEST_DEVICE says, cpu or cuda; without it, on the CPU.
+// `threads`: of a rank.
 using RankValues = std::vector<std::vector<Literal>>;
-RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments);
+RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments,
+                    std::optional<int64_t> threads = std::nullopt);
 
 // Why the ranks have no kernel of attention steps; empty when they have.
 std::string why_no_attention();

@@ -67,6 +67,7 @@ TEST(CommandLine, WordsThatAreNotKnown) {
             std::string("unknown option --sate\n  did you mean --state?") + kHelp);
   EXPECT_NE(mistake({"m", "--codegen", "of"}).find("\n  did you mean --codegen off?"),
             std::string::npos);
+  EXPECT_EQ(mistake({"m", "--threads", "0"}).find("--threads: found \"0\", expected "), 0u);
   EXPECT_NE(mistake({"m", "--cuda-graphs", "maybe"}).find("\n  for example: --cuda-graphs auto"),
             std::string::npos);
 }

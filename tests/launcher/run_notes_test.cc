@@ -26,5 +26,12 @@ TEST(RunNotes, MetricsWithoutNames) {
             0u);
 }
 
+TEST(RunNotes, CoresThatALauncherHadTaken) {
+  EXPECT_FALSE(note_of_cores({.threads = 8}));
+  EXPECT_EQ(note_of_cores({.threads = 2, .cpus = {0, 1, 2, 3}, .bound = 1}),
+            "ranks were bound to 1 core each; they may use 4 now and compute with 2 threads each "
+            "(--threads N leaves them where they are bound)");
+}
+
 }  // namespace
 }  // namespace spmd

@@ -1,10 +1,13 @@
 #include "runtime/device/cuda/gpu.h"
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "runtime/device/device.h"
+#include "support/cpu_affinity.h"
 #include "support/strings.h"
 
 namespace spmd::cuda {
@@ -25,6 +28,18 @@ int architecture_of(const Driver& driver, int ordinal) {
   cuda::check(driver, driver.DeviceGet(&device, ordinal), "looking for the GPU");
   return 10 * attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
          attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+std::vector<int> cpus_near(const Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  cuda::check(driver, driver.DeviceGet(&device, ordinal), "looking for the GPU");
+  std::ifstream file(fmt::format("/sys/bus/pci/devices/{:04x}:{:02x}:{:02x}.0/local_cpulist",
+                                 attribute(driver, device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+                                 attribute(driver, device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+                                 attribute(driver, device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)));
+  std::string list;
+  std::getline(file, list);
+  return parse_cpu_list(list);
 }
 
 Gpu::Gpu(const Driver& driver, int ordinal) : driver_(driver) {

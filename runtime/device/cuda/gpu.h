@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/device/cuda/driver.h"
 
@@ -11,6 +12,8 @@ namespace spmd::cuda {
 
 // 90 of sm_90: what code has to be compiled for.
 int architecture_of(const Driver& driver, int ordinal);
+// Cores of the host that are near the GPU, as the kernel says; empty where it does not.
+std::vector<int> cpus_near(const Driver& driver, int ordinal);
 
 class Gpu {
  public:

@@ -108,7 +108,7 @@ TEST(Plan, RefusesOtherVersionsByTheHeaderAlone) {
   const std::string bytes = plan.SerializeAsString() + "\xff\xff\xff";
   EXPECT_EQ(error_of([&] { parse_plan(bytes, "p.plan"); }),
             "p.plan: a plan of version 9 that needs a reader of version 8 or newer, this spmd "
-            "reads versions 4 to 4\n  update spmd, or compile the program again with this one");
+            "reads versions 5 to 5\n  update spmd, or compile the program again with this one");
 }
 
 TEST(Plan, RefusesForeignAndDamagedBytes) {
@@ -179,6 +179,8 @@ void add_kernel(Plan& plan, int arguments) {
   Kernel& kernel = *plan.mutable_kernels()->add_kernels();
   kernel.set_name("k");
   kernel.set_arguments(arguments);
+  kernel.set_units(2);
+  kernel.set_parts(2);
 }
 
 // Buffer `number` becomes a local one; what the plan's signature says of it a new one.
@@ -225,6 +227,16 @@ TEST(Plan, VerifierFindsFaults) {
        [](Plan& p) {
          add_kernel(p, 3);
          step(p, 0).set_kernel(1);
+       }},
+      {"a compiled kernel whose units are out of range",
+       [](Plan& p) {
+         add_kernel(p, 2);
+         p.mutable_kernels()->mutable_kernels(0)->set_units(0);
+       }},
+      {"a compiled kernel whose units are out of range",
+       [](Plan& p) {
+         add_kernel(p, 2);
+         p.mutable_kernels()->mutable_kernels(0)->set_parts(3);
        }},
       {"a compiled kernel for a step that has none",
        [](Plan& p) {
