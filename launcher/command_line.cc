@@ -28,7 +28,7 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --batches FILE      one batch a step (safetensors, npy)
   --steps N           steps to run; all batches by default
   --out FILE          final state (safetensors)
-  --report DIR        report.json, report.txt and metrics.jsonl
+  --report DIR        report.json, report.txt, metrics.jsonl; --verbose: tables
   --check FILE        compare metrics and final state with a safetensors file
   --tolerances FILE   JSON: how far --check lets them differ
   --mesh AXES         sizes of the mesh axes: data=2,model=4; one may be -1
@@ -37,12 +37,11 @@ MODEL is StableHLO (text, bytecode), HLO (proto, text), ONNX or a saved Plan.
   --set KEY=VALUE     override a key of the config: --set train.steps=10
   --set-dim NAME=SIZE, --set-input NAME=VALUE   what the program leaves open
   --save-plan FILE    write the compiled Plan, to be run as MODEL
-  --device KIND       cpu, cuda or auto; --codegen off: without compiled kernels
-  --threads N         threads of a rank on CPUs; its share of the cores by default
-  --cache-dir DIR     where those are kept; --explain fusion: what was fused
+  --device KIND       cpu, cuda or auto; --threads N: of a rank on CPUs
+  --cache-dir DIR     where compiled kernels are kept; --codegen off: none
   --watchdog SECONDS  how long a step waits for a rank (20; threads on CPU 600)
   --compile-budget S  seconds for compiling; --cuda-graphs auto, on or off
-  --print-config      print the configuration and stop; --verbose: more tables
+  --print-config      print it and stop; --explain fusion: what was fused
 )";
 
 constexpr const char* kCheckHelp = R"(usage: spmd-run check MODEL [options]
