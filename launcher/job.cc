@@ -1,5 +1,6 @@
 #include "launcher/job.h"
 
+#include "codegen/kernels/nvrtc.h"
 #include "frontends/frontend.h"
 #include "frontends/read_file.h"
 #include "launcher/agreement.h"
@@ -21,8 +22,9 @@ CompileOptions compile_options(const RunConfig& config, const DevicePlace& place
   if (config.codegen == "off") return options;
   options.kernels = place.cuda ? KernelTarget::kCuda : KernelTarget::kHost;
   options.kernel_architecture = place.architecture;
-  options.attention_kernels = place.attention;
-  options.why_no_attention_kernels = place.why_no_attention;
+  options.attention = {place.attention,
+                       place.cuda && codegen::kernels::Nvrtc::find(nullptr).has_value()};
+  options.why_no_attention_library = place.why_no_attention;
   options.kernel_cache = cache_folder(config, kKernelEntries);
   return options;
 }

@@ -128,8 +128,10 @@ void compile_kernels(const CompileOptions& options, std::chrono::steady_clock::t
     compile_host_kernels(result.plan, {options.kernel_cache, kFewestElements, seconds},
                          &result.kernels_note);
   } else {
-    compile_cuda_kernels(result.plan, {options.kernel_architecture, options.kernel_cache, seconds},
-                         &result.kernels_note);
+    compile_cuda_kernels(
+        result.plan,
+        {options.kernel_architecture, options.kernel_cache, seconds, options.attention.library},
+        &result.kernels_note);
   }
   result.kernels_ms = milliseconds_since(start);
 }

@@ -113,12 +113,13 @@ std::vector<ValueId> Expansion::backward() {
 }
 
 // Those that have no kernel.
-std::vector<OpId> to_expand(const Function& fn, bool has_kernels) {
+std::vector<OpId> to_expand(const Function& fn, const codegen::AttentionTarget& target) {
   std::vector<OpId> found;
   walk(fn, [&](OpId id) {
     const Op& op = fn.op(id);
     if (family_of(op.code) != OpFamily::kAttention) return;
-    if (!has_kernels || !codegen::has_attention_kernel(fn, op)) found.push_back(id);
+    if (codegen::attention_kernel(fn, op, target) == codegen::AttentionKernel::kNone)
+      found.push_back(id);
   });
   return found;
 }
@@ -137,22 +138,46 @@ void expand(Function& fn, OpId id) {
 void tell(PassContext& context, const Op& first, size_t count) {
   const CompileOptions& options = context.options;
   if (options.kernels != KernelTarget::kCuda) return;
+  std::string why =
+      "kernels of attention are for floats of 16 and 32 bits and heads of up to 256 numbers";
+  if (!options.attention.compiler)
+    why = options.attention.library ? "cuDNN's kernels are for 16-bit floats and heads of a "
+                                      "multiple of 8 numbers, up to 128"
+                                    : options.why_no_attention_library;
   context.remark(
       "expand_attention", first,
-      fmt::format("{} attention ops are done by matrix products and a softmax: {}", count,
-                  options.attention_kernels
-                      ? "cuDNN's kernels are for 16-bit floats and heads of a multiple of "
-                        "8 numbers, up to 128"
-                      : options.why_no_attention_kernels));
+      fmt::format("{} attention ops are done by matrix products and a softmax: {}", count, why));
+}
+
+// Those that only lack the library; once.
+void tell_of_library(const Function& fn, PassContext& context) {
+  const CompileOptions& options = context.options;
+  if (options.kernels != KernelTarget::kCuda || options.attention.library) return;
+  const Op* first = nullptr;
+  size_t count = 0;
+  walk(fn, [&](OpId id) {
+    const Op& op = fn.op(id);
+    if (family_of(op.code) != OpFamily::kAttention ||
+        codegen::attention_kernel(fn, op, {.library = true}) != codegen::AttentionKernel::kLibrary)
+      return;
+    if (first == nullptr) first = &op;
+    ++count;
+  });
+  if (count > 0)
+    context.remark("expand_attention", *first,
+                   fmt::format("{} attention ops are done by kernels in float32, which are slower "
+                               "than cuDNN's: {}",
+                               count, options.why_no_attention_library));
 }
 
 bool expand_those_without_kernel(Module& module, PassContext& context) {
   size_t count = 0;
   for (const auto& fn : module.functions()) {
-    const std::vector<OpId> found = to_expand(*fn, context.options.attention_kernels);
+    const std::vector<OpId> found = to_expand(*fn, context.options.attention);
     if (count == 0 && !found.empty()) tell(context, fn->op(found[0]), found.size());
     for (OpId id : found) expand(*fn, id);
     count += found.size();
+    tell_of_library(*fn, context);
   }
   return count > 0;
 }

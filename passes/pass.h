@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/attention_target.h"
 #include "collectives/planning/cost_model.h"
 #include "ir/module.h"
 #include "sharding/propagation/propagation.h"
@@ -34,9 +35,9 @@ struct CompileOptions {
   bool trace_shardings = false;  // fill PassContext::placements
   KernelTarget kernels = KernelTarget::kNone;
   std::string kernel_architecture;  // of kCuda: "sm_90"
-  // The target has the kernels of codegen/attention_kernels.h; or why not, if that is worth saying.
-  bool attention_kernels = false;
-  std::string why_no_attention_kernels;
+  // What the target has for attention; and why it has no library, if that is worth saying.
+  codegen::AttentionTarget attention;
+  std::string why_no_attention_library;
   std::string kernel_cache;  // folder; empty: compiled kernels are not kept
   // Seconds that compiling may take: when they are over, the kernels that are left are not
   // compiled, and the device's own do those steps. Absent: as long as it takes.

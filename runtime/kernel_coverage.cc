@@ -32,9 +32,6 @@ class Coverage {
       case plan::Step::kAxisIndex:
       case plan::Step::kCollective:
         return;  // no kernels
-      case plan::Step::kAttention:
-      case plan::Step::kAttentionBackward:
-        return;  // only compiled for devices that have them
       default:
         return try_kernel(step);
     }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "codegen/accesses.h"
+#include "codegen/attention_kernels.h"
 #include "codegen/kernels/emit.h"
 #include "codegen/kernels/host_compiler.h"
 #include "codegen/kernels/lower.h"
@@ -27,13 +28,22 @@ namespace spmd {
 namespace codegen::kernels {
 namespace {
 
+bool is_attention(const plan::Step& step) {
+  return step.has_attention() || step.has_attention_backward();
+}
+
+// What steps get kernels.
+struct Selection {
+  int64_t fewest_elements = 0;     // of Elementwise and Reduce steps
+  bool attention_library = false;  // attention that a library does gets none
+  // The first ones; and all of attention, which no other part of a device does as fast as that.
+  int most_kernels = INT_MAX;
+};
+
 class UnitBuilder {
  public:
-  UnitBuilder(plan::Plan& plan, const Dialect& dialect, int64_t fewest_elements, int most_kernels)
-      : plan_(plan),
-        dialect_(dialect),
-        fewest_elements_(fewest_elements),
-        most_kernels_(most_kernels) {}
+  UnitBuilder(plan::Plan& plan, const Dialect& dialect, const Selection& selection)
+      : plan_(plan), dialect_(dialect), selection_(selection) {}
 
   // Their texts.
   std::vector<std::string> run() {
@@ -58,42 +68,59 @@ class UnitBuilder {
     }
   }
 
+  // Equal kernels are equal texts but for their names.
+  static constexpr std::string_view kNoName = "kernel_name";
+
   // 1 + the number of the step's kernel; 0: none.
   int number_of(const plan::Step& step) {
-    // The CPU has loops for copies that no compiler beats.
-    if (dialect_.target() == plan::KernelModule::HOST && is_copy(step)) return 0;
-    const auto is_local = [&](int buffer) {
-      return plan_.buffers(buffer).kind() == plan::Buffer::LOCAL;
-    };
-    const std::optional<Kernel> kernel = lower(step, is_local);
-    if (!kernel) return 0;
-    const int64_t elements = kernel->num_rows() * kernel->num_columns();
-    const bool is_single = step.has_elementwise() || step.has_reduce();
-    if (elements < fewest_elements_ && is_single) return 0;
-    // Equal kernels are equal texts but for their names.
-    static constexpr const char* kNoName = "kernel_name";
     std::string text;
-    plan::Kernel entry = dialect_.emit(*kernel, kNoName, text);
+    std::optional<plan::Kernel> entry =
+        is_attention(step) ? emit_attention(step, text) : emit(step, text);
+    if (!entry) return 0;
     auto& kernels = *plan_.mutable_kernels()->mutable_kernels();
-    const auto [known, is_new] = numbers_.try_emplace(
-        std::pair(text, entry.units()), kernels.size() < most_kernels_ ? kernels.size() + 1 : 0);
+    const bool has_room = kernels.size() < selection_.most_kernels || is_attention(step);
+    const auto [known, is_new] =
+        numbers_.try_emplace(std::pair(text, entry->units()), has_room ? kernels.size() + 1 : 0);
     if (is_new && known->second > 0) {
       const auto [name, is_new_text] =
           names_.try_emplace(text, fmt::format("k{}_{}", kernels.size(), plan::kind_name(step)));
-      entry.set_name(name->second);
+      entry->set_name(name->second);
       if (is_new_text) {
-        text.replace(text.find(kNoName), std::string_view(kNoName).size(), entry.name());
+        for (size_t at; (at = text.find(kNoName)) != std::string::npos;)
+          text.replace(at, kNoName.size(), entry->name());
+        if (is_attention(step) && !std::exchange(has_attention_, true))
+          text = dialect_.attention_prelude() + text;
         kernels_.push_back(std::move(text));
       }
-      *kernels.Add() = std::move(entry);
+      *kernels.Add() = std::move(*entry);
     }
     return known->second;
   }
 
+  std::optional<plan::Kernel> emit_attention(const plan::Step& step, std::string& text) {
+    const AttentionTarget target{selection_.attention_library, true};
+    if (attention_kernel(step, target) != AttentionKernel::kCompiled) return std::nullopt;
+    return dialect_.emit_attention(step, std::string(kNoName), text);
+  }
+
+  std::optional<plan::Kernel> emit(const plan::Step& step, std::string& text) {
+    // The CPU has loops for copies that no compiler beats.
+    if (dialect_.target() == plan::KernelModule::HOST && is_copy(step)) return std::nullopt;
+    const auto is_local = [&](int buffer) {
+      return plan_.buffers(buffer).kind() == plan::Buffer::LOCAL;
+    };
+    const std::optional<Kernel> kernel = lower(step, is_local);
+    if (!kernel) return std::nullopt;
+    const int64_t elements = kernel->num_rows() * kernel->num_columns();
+    const bool is_single = step.has_elementwise() || step.has_reduce();
+    if (elements < selection_.fewest_elements && is_single) return std::nullopt;
+    return dialect_.emit(*kernel, std::string(kNoName), text);
+  }
+
   plan::Plan& plan_;
   const Dialect& dialect_;
-  int64_t fewest_elements_;
-  int most_kernels_;
+  Selection selection_;
+  bool has_attention_ = false;
   std::vector<std::string> kernels_;
   std::map<std::pair<std::string, int64_t>, int> numbers_;  // by text and Kernel.units
   std::unordered_map<std::string, std::string> names_;      // by text
@@ -147,12 +174,10 @@ Units units_of(const std::vector<std::string>& kernels, const Dialect& dialect, 
 }  // namespace
 }  // namespace codegen::kernels
 
-std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target,
-                         int64_t fewest_elements) {
+std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target) {
   using namespace codegen::kernels;
   const Dialect& dialect = dialect_of(target);
-  const Units units =
-      units_of(UnitBuilder(plan, dialect, fewest_elements, INT_MAX).run(), dialect, 1);
+  const Units units = units_of(UnitBuilder(plan, dialect, {}).run(), dialect, 1);
   return units.empty() ? std::string() : units[0];
 }
 
@@ -264,8 +289,10 @@ void compile_host_kernels(plan::Plan& plan, const HostKernelOptions& options, st
   using namespace codegen::kernels;
   const auto emit = [&](int most_kernels) {
     const Dialect& dialect = dialect_of(plan::KernelModule::HOST);
-    return units_of(UnitBuilder(plan, dialect, options.fewest_elements, most_kernels).run(),
-                    dialect, HostCompiler::most_units());
+    const Selection selection{.fewest_elements = options.fewest_elements,
+                              .most_kernels = most_kernels};
+    return units_of(UnitBuilder(plan, dialect, selection).run(), dialect,
+                    HostCompiler::most_units());
   };
   const Units units = emit(INT_MAX);
   if (units.empty()) return;
@@ -285,7 +312,9 @@ void compile_cuda_kernels(plan::Plan& plan, const CudaKernelOptions& options, st
   using namespace codegen::kernels;
   const auto emit = [&](int most_kernels) {
     const Dialect& dialect = dialect_of(plan::KernelModule::CUDA);
-    return units_of(UnitBuilder(plan, dialect, 0, most_kernels).run(), dialect, 1);
+    const Selection selection{.attention_library = options.attention_library,
+                              .most_kernels = most_kernels};
+    return units_of(UnitBuilder(plan, dialect, selection).run(), dialect, 1);
   };
   const Units units = emit(INT_MAX);
   if (units.empty()) return;

@@ -10,10 +10,9 @@ namespace spmd {
 
 // Numbers Step.kernel of every step that can be compiled and fills Plan.kernels but for its code.
 // Returns the source of the one translation unit that they are all in; empty when no step has a
-// kernel. Steps that differ in buffers and offsets only share one.
-// Elementwise and Reduce steps of fewer than `fewest_elements` have none.
-std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target,
-                         int64_t fewest_elements = 0);
+// kernel. Steps that differ in buffers and offsets only share one. All attention that kernels of
+// the target can do has them.
+std::string emit_kernels(plan::Plan& plan, plan::KernelModule::Target target);
 
 // Takes compiled kernels away again: the device's own loops do all steps.
 void drop_kernels(plan::Plan& plan);
@@ -36,6 +35,8 @@ struct CudaKernelOptions {
   std::string architecture;       // "sm_90"
   std::string cache_dir;          // empty: no cache
   std::optional<double> seconds;  // as above
+  // The target has a library for attention (codegen/attention_kernels.h), which does what it takes.
+  bool attention_library = false;
 };
 
 // The same for GPUs of an architecture, by NVRTC; no GPU is needed.

@@ -1,4 +1,5 @@
 // The CUDA dialect: blocks and threads.
+#include "codegen/kernels/cuda_attention.h"
 #include "codegen/kernels/cuda_printer.h"
 #include "codegen/kernels/emit.h"
 #include "codegen/kernels/prelude.h"
@@ -40,6 +41,11 @@ class CudaDialect : public Dialect {
   plan::Kernel emit(const Kernel& kernel, const std::string& name,
                     std::string& source) const override {
     return CudaPrinter(kernel, source).print(name);
+  }
+  std::string attention_prelude() const override { return cuda_attention_prelude(); }
+  std::optional<plan::Kernel> emit_attention(const plan::Step& step, const std::string& name,
+                                             std::string& source) const override {
+    return emit_cuda_attention(step, name, source);
   }
 };
 

@@ -23,8 +23,8 @@ struct DevicePlace {
   int ordinal = 0;               // of the GPU. Ranks of one host share its GPUs, in turn
   std::string architecture;      // "sm_90" of a GPU
   bool shared = false;           // some ranks share a GPU, so that NCCL cannot connect them
-  bool attention = false;        // every rank can run attention steps: cuDNN is there
-  std::string why_no_attention;  // of a GPU without them
+  bool attention = false;        // every rank has cuDNN, for attention
+  std::string why_no_attention;  // of a GPU without it
   // Why there is no such device; empty when there is one.
   std::string fact, remedy;
 };

@@ -17,6 +17,13 @@ class Collector {
       add(step.reduce().inputs());
       add(step.reduce().inits());
       add(step.reduce().outputs());
+    } else if (step.has_attention()) {
+      const Attention& a = step.attention();
+      add({&a.query(), &a.key(), &a.value(), &a.output(), &a.statistics()});
+    } else if (step.has_attention_backward()) {
+      const AttentionBackward& a = step.attention_backward();
+      add({&a.query(), &a.key(), &a.value(), &a.output(), &a.statistics(), &a.d_output(),
+           &a.d_query(), &a.d_key(), &a.d_value()});
     } else if (step.has_fused()) {
       for (const Step& inner : step.fused().steps()) visit(inner);
     } else if (step.has_grouped()) {
@@ -31,6 +38,10 @@ class Collector {
       if (plan_.buffers(view.buffer()).kind() != Buffer::LOCAL) views_.push_back(&view);
   }
 
+  void add(std::initializer_list<const View*> views) {
+    views_.insert(views_.end(), views.begin(), views.end());
+  }
+
   const Plan& plan_;
   std::vector<const View*> views_;
 };
@@ -38,7 +49,8 @@ class Collector {
 }  // namespace
 
 bool can_have_kernel(const Step& step) {
-  return step.has_elementwise() || step.has_reduce() || step.has_fused() || step.has_grouped();
+  return step.has_elementwise() || step.has_reduce() || step.has_fused() || step.has_grouped() ||
+         step.has_attention() || step.has_attention_backward();
 }
 
 std::vector<const View*> kernel_views(const Plan& plan, const Step& step) {

@@ -1,59 +1,33 @@
 // Attention as a step of a Plan: its views are the operands as they lie, and a device that has a
 // kernel for it computes what the evaluator says.
 #include "codegen/attention_kernels.h"
+#include "tests/codegen/attention_cases.h"
 #include "tests/codegen/plan_testing.h"
 
 namespace spmd::testing {
 namespace {
 
-struct Shape {
-  int64_t batch, queries, heads, groups, size, keys, width;
-};
+using codegen::AttentionKernel;
 
-void PrintTo(const Shape& n, std::ostream* out) {
-  *out << n.batch << "x" << n.queries << "x" << n.heads << "x" << n.groups << "x" << n.size
-       << " by " << n.keys << "x" << n.width;
-}
-
-std::string tensor(std::initializer_list<int64_t> shape, const std::string& dtype) {
-  std::string text = "tensor<";
-  for (int64_t size : shape) text += std::to_string(size) + "x";
-  return text + dtype + ">";
-}
-
-// Both passes, of arguments.
-Module layer(const Shape& n, const std::string& dtype, bool causal) {
-  const std::string q = tensor({n.batch, n.queries, n.heads, n.groups, n.size}, dtype),
-                    k = tensor({n.batch, n.keys, n.heads, n.size}, dtype),
-                    v = tensor({n.batch, n.keys, n.heads, n.width}, dtype),
-                    o = tensor({n.batch, n.queries, n.heads, n.groups, n.width}, dtype),
-                    s = tensor({n.batch, n.heads, n.groups, n.queries}, "f32");
-  const std::string attrs =
-      std::string(" <{causal = ") + (causal ? "true" : "false") + ", scale = 0.125 : f64}> : (";
-  const std::string operands = q + ", " + k + ", " + v;
-  return module_of(
-      "(%q: " + q + ", %k: " + k + ", %v: " + v + ", %d: " + o + ") -> (" + o + ", " + s + ", " +
-          operands + ")",
-      "%o:2 = \"spmd.attention\"(%q, %k, %v)" + attrs + operands + ") -> (" + o + ", " + s +
-          ")\n%g:3 = \"spmd.attention_backward\"(%q, %k, %v, %o#0, %o#1, %d)" + attrs + operands +
-          ", " + o + ", " + s + ", " + o + ") -> (" + operands +
-          ")\nreturn %o#0, %o#1, %g#0, %g#1, %g#2 : " + o + ", " + s + ", " + operands);
-}
-
-bool is_supported(const Module& module) {
-  bool supported = true;
+// What does both passes on a target.
+AttentionKernel kernel_of(const Module& module, const codegen::AttentionTarget& target) {
+  std::vector<AttentionKernel> kinds;
   walk(module.main(), [&](OpId id) {
     const Op& op = module.main().op(id);
-    if (family_of(op.code) == OpFamily::kAttention) {
-      supported = supported && codegen::has_attention_kernel(module.main(), op);
-    }
+    if (family_of(op.code) == OpFamily::kAttention)
+      kinds.push_back(codegen::attention_kernel(module.main(), op, target));
   });
-  return supported;
+  EXPECT_EQ(kinds.size(), 2U);
+  EXPECT_EQ(kinds[0], kinds[1]);
+  // A Plan's steps say the same.
+  const plan::Plan plan = plan_of(module);
+  for (const plan::Step& step : plan.programs(0).body().steps())
+    EXPECT_EQ(codegen::attention_kernel(step, target), kinds[0]);
+  return kinds[0];
 }
 
 TEST(AttentionSteps, OneForEachPass) {
-  const Module module = layer({2, 16, 3, 2, 64, 16, 64}, "bf16", true);
-  EXPECT_TRUE(is_supported(module));
+  const Module module = attention_layer({2, 16, 3, 2, 64, 16, 64}, "bf16", true);
   const plan::Plan plan = plan_of(module);
   EXPECT_EQ(kinds(plan)["attention"], 1);
   EXPECT_EQ(kinds(plan)["attention_backward"], 1);
@@ -98,14 +72,30 @@ TEST(AttentionSteps, GradientsAreWrittenInPlace) {
   EXPECT_EQ(step.d_value().strides(1), 384);
 }
 
-TEST(AttentionSteps, WhatLibrariesDoNotTake) {
-  EXPECT_FALSE(is_supported(layer({2, 16, 3, 1, 64, 16, 64}, "f32", true)));
-  EXPECT_FALSE(is_supported(layer({2, 16, 3, 1, 60, 16, 64}, "bf16", true)));
-  EXPECT_FALSE(is_supported(layer({2, 16, 3, 1, 64, 16, 256}, "bf16", true)));
-  EXPECT_FALSE(is_supported(layer({2, 1, 3, 1, 64, 1, 64}, "bf16", true)));
+TEST(AttentionSteps, WhoDoesThem) {
+  const codegen::AttentionTarget nothing, library{.library = true}, compiler{.compiler = true},
+      both{true, true};
+  const Module fits = attention_layer({2, 16, 3, 1, 64, 16, 64}, "bf16", true);
+  EXPECT_EQ(kernel_of(fits, nothing), AttentionKernel::kNone);
+  EXPECT_EQ(kernel_of(fits, library), AttentionKernel::kLibrary);
+  EXPECT_EQ(kernel_of(fits, compiler), AttentionKernel::kCompiled);
+  EXPECT_EQ(kernel_of(fits, both), AttentionKernel::kLibrary);
+  const std::pair<AttentionShape, const char*> ours[] = {{{2, 16, 3, 1, 64, 16, 64}, "f32"},
+                                                         {{2, 16, 3, 1, 60, 16, 64}, "bf16"},
+                                                         {{2, 16, 3, 1, 64, 16, 256}, "f16"},
+                                                         {{2, 1, 3, 1, 64, 1, 64}, "bf16"}};
+  for (const auto& [shape, dtype] : ours) {
+    const Module module = attention_layer(shape, dtype, true);
+    EXPECT_EQ(kernel_of(module, library), AttentionKernel::kNone);
+    EXPECT_EQ(kernel_of(module, both), AttentionKernel::kCompiled);
+  }
+  EXPECT_EQ(kernel_of(attention_layer({2, 16, 3, 1, 257, 16, 64}, "f32", true), both),
+            AttentionKernel::kNone);
+  EXPECT_EQ(kernel_of(attention_layer({0, 16, 3, 1, 64, 16, 64}, "f32", true), both),
+            AttentionKernel::kNone);
 }
 
-class AttentionMeaning : public ::testing::TestWithParam<Shape> {};
+class AttentionMeaning : public ::testing::TestWithParam<AttentionShape> {};
 
 TEST_P(AttentionMeaning, OnADeviceThatHasAKernel) {
   const std::string why_not = why_no_attention();
@@ -113,7 +103,7 @@ TEST_P(AttentionMeaning, OnADeviceThatHasAKernel) {
   for (const char* dtype : {"bf16", "f16"}) {
     for (const bool causal : {false, true}) {
       SCOPED_TRACE(std::string(dtype) + (causal ? " causal" : ""));
-      const Module module = layer(GetParam(), dtype, causal);
+      const Module module = attention_layer(GetParam(), dtype, causal);
       // Of 8 bits, a handful of roundings.
       expect_meaning_of(plan_of(module), module, 2e-2);
     }
@@ -121,7 +111,7 @@ TEST_P(AttentionMeaning, OnADeviceThatHasAKernel) {
 }
 
 // Batch, queries, heads, group, head size, keys, value size.
-constexpr Shape kShapes[] = {
+constexpr AttentionShape kShapes[] = {
     {1, 128, 1, 1, 64, 128, 64}, {2, 256, 3, 1, 64, 256, 64}, {1, 256, 2, 4, 128, 256, 128},
     {3, 64, 5, 1, 128, 64, 128}, {2, 96, 2, 2, 32, 96, 32},
 };

@@ -13,7 +13,7 @@
 
 #define __global__
 #define __grid_constant__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ static  // blocks do not run side by side
 
 namespace shim {
@@ -42,6 +42,7 @@ class Block {
   void run(const std::function<void()>& body);
   void wait(Barrier& barrier, int count);
   void sync() { wait(all_, threads_); }
+  void sync_warp() { wait(warps_[static_cast<size_t>(current_) / 32], 32); }
   uint64_t exchange(uint64_t value, int mask);
 
  private:
@@ -139,6 +140,7 @@ void launch(int64_t blocks, int threads, const Body& body) {
 }  // namespace shim
 
 inline void __syncthreads() { shim::block->sync(); }
+inline void __syncwarp() { shim::block->sync_warp(); }
 template <typename T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
   uint64_t bits = 0;

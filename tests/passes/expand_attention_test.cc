@@ -67,7 +67,7 @@ int ops_left(Module& module, const CompileOptions& options, std::vector<Remark>*
 TEST(ExpandAttention, OnlyWhatHasNoKernelAndSaysSo) {
   CompileOptions options;
   options.kernels = KernelTarget::kCuda;
-  options.attention_kernels = true;
+  options.attention.library = true;
   std::vector<Remark> remarks;
   Module narrow = both_passes("bf16", {2, 16, 2, 2, 64, 16, 64}, true);
   EXPECT_EQ(ops_left(narrow, options, &remarks), 2);
@@ -80,13 +80,40 @@ TEST(ExpandAttention, OnlyWhatHasNoKernelAndSaysSo) {
             "2 attention ops are done by matrix products and a softmax: cuDNN's kernels are for "
             "16-bit floats and heads of a multiple of 8 numbers, up to 128");
 
-  options.attention_kernels = false;
-  options.why_no_attention_kernels = "libcudnn.so.9: not found";
+  options.attention.library = false;
+  options.why_no_attention_library = "libcudnn.so.9: not found";
   Module without = both_passes("bf16", {2, 16, 2, 2, 64, 16, 64}, true);
   EXPECT_EQ(ops_left(without, options, &remarks), 0);
   ASSERT_EQ(remarks.size(), 1);
   EXPECT_EQ(remarks[0].text,
             "2 attention ops are done by matrix products and a softmax: libcudnn.so.9: not found");
+}
+
+TEST(ExpandAttention, NothingThatCompiledKernelsDo) {
+  CompileOptions options;
+  options.kernels = KernelTarget::kCuda;
+  options.attention = {.library = true, .compiler = true};
+  std::vector<Remark> remarks;
+  Module wide = both_passes("f32", {2, 16, 2, 2, 64, 16, 256}, true);
+  EXPECT_EQ(ops_left(wide, options, &remarks), 2);
+  EXPECT_TRUE(remarks.empty());
+
+  Module double_precision = both_passes("f64", {2, 16, 2, 2, 64, 16, 64}, true);
+  EXPECT_EQ(ops_left(double_precision, options, &remarks), 0);
+  ASSERT_EQ(remarks.size(), 1);
+  EXPECT_EQ(remarks[0].text,
+            "2 attention ops are done by matrix products and a softmax: kernels of attention are "
+            "for floats of 16 and 32 bits and heads of up to 256 numbers");
+
+  // What cuDNN would do faster.
+  options.attention.library = false;
+  options.why_no_attention_library = "libcudnn.so.9: not found";
+  Module narrow = both_passes("bf16", {2, 16, 2, 2, 64, 16, 64}, true);
+  EXPECT_EQ(ops_left(narrow, options, &remarks), 2);
+  ASSERT_EQ(remarks.size(), 1);
+  EXPECT_EQ(remarks[0].text,
+            "2 attention ops are done by kernels in float32, which are slower than cuDNN's: "
+            "libcudnn.so.9: not found");
 }
 
 }  // namespace

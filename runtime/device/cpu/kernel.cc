@@ -87,9 +87,9 @@ KernelPtr make_kernel(const plan::Step& step, LoadContext& context) {
     case plan::Step::kGrouped:
       return make_grouped(step.grouped(), context);
     case plan::Step::kAttention:
+      return make_attention(step.attention(), context);
     case plan::Step::kAttentionBackward:
-      throw UserError(step.op(), "the plan has an attention step, for which the CPU has no kernel",
-                      "compile it without --device cuda");
+      return make_attention_backward(step.attention_backward(), context);
     case plan::Step::kAxisIndex:
     case plan::Step::kCollective:
     case plan::Step::kWhile:

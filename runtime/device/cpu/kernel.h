@@ -23,6 +23,8 @@ KernelPtr make_kernel(const plan::Step& step, LoadContext& context);
 KernelPtr make_elementwise(const plan::Elementwise& step, LoadContext& context);
 KernelPtr make_reduce(const plan::Reduce& step, LoadContext& context);
 KernelPtr make_dot(const plan::Dot& step, LoadContext& context);
+KernelPtr make_attention(const plan::Attention& step, LoadContext& context);
+KernelPtr make_attention_backward(const plan::AttentionBackward& step, LoadContext& context);
 KernelPtr make_convolution(const plan::Convolution& step, LoadContext& context);
 KernelPtr make_gather(const plan::Gather& step, LoadContext& context);
 KernelPtr make_scatter(const plan::Scatter& step, LoadContext& context);

@@ -132,9 +132,10 @@ class Cudnn {
 
   cudnnHandle_t handle() const { return handle_; }
 
-  // Steps that differ in buffers and offsets only share a graph.
+  // Steps that differ in buffers and offsets only share a graph. Null: cuDNN refuses, for the
+  // reason that `why_not` gets.
   template <typename Step>
-  std::shared_ptr<AttentionGraph> graph_of(const Step& step, const std::string& op);
+  std::shared_ptr<AttentionGraph> graph_of(const Step& step, std::string* why_not);
 
  private:
   void expect(cudnnStatus_t status, const char* what) const {
@@ -155,7 +156,8 @@ class Cudnn {
   }
   void define(fe::graph::Graph& graph, const plan::Attention& step);
   void define(fe::graph::Graph& graph, const plan::AttentionBackward& step);
-  void build(AttentionGraph& attention, const std::string& op);
+  // Why cuDNN refuses; empty: it does not.
+  std::string build(AttentionGraph& attention);
 
   const Gpu& gpu_;
   cudnnHandle_t handle_ = nullptr;
@@ -195,26 +197,21 @@ void Cudnn::define(fe::graph::Graph& graph, const plan::AttentionBackward& step)
   output(d_value, step.d_value(), kDValue);
 }
 
-void Cudnn::build(AttentionGraph& attention, const std::string& op) {
+std::string Cudnn::build(AttentionGraph& attention) {
   fe::graph::Graph& graph = attention.graph;
-  const auto check = [&](fe::error_object error) {
-    if (error.is_good()) return;
-    throw UserError(
-        op,
-        fmt::format("cuDNN {} has no attention for this GPU and these shapes: {}",
-                    version_text(fe::detail::get_backend_version()), error.get_message()),
-        "use a newer cuDNN, or pass --codegen off");
-  };
-  check(graph.validate());
-  check(graph.build_operation_graph(handle_));
-  check(graph.create_execution_plans({fe::HeurMode_t::A}));
-  check(graph.check_support());
-  check(graph.build_plans());
-  check(graph.get_workspace_size(attention.workspace_bytes));
+  fe::error_object error = graph.validate();
+  if (error.is_good()) error = graph.build_operation_graph(handle_);
+  if (error.is_good()) error = graph.create_execution_plans({fe::HeurMode_t::A});
+  if (error.is_good()) error = graph.check_support();
+  if (error.is_good()) error = graph.build_plans();
+  if (error.is_good()) error = graph.get_workspace_size(attention.workspace_bytes);
+  if (error.is_good()) return "";
+  return fmt::format("cuDNN {} has no attention for this GPU and these shapes: {}",
+                     version_text(fe::detail::get_backend_version()), error.get_message());
 }
 
 template <typename Step>
-std::shared_ptr<AttentionGraph> Cudnn::graph_of(const Step& step, const std::string& op) {
+std::shared_ptr<AttentionGraph> Cudnn::graph_of(const Step& step, std::string* why_not) {
   plan::Step wrapped;
   if constexpr (std::is_same_v<Step, plan::Attention>) {
     *wrapped.mutable_attention() = step;
@@ -226,15 +223,15 @@ std::shared_ptr<AttentionGraph> Cudnn::graph_of(const Step& step, const std::str
     view.set_offset(0);
   });
   std::shared_ptr<AttentionGraph>& found = graphs_[wrapped.SerializeAsString()];
-  if (!found) {
-    found = std::make_shared<AttentionGraph>();
-    found->graph.set_io_data_type(type_of(step.query().dtype()))
-        .set_intermediate_data_type(fe::DataType_t::FLOAT)
-        .set_compute_data_type(fe::DataType_t::FLOAT)
-        .set_sm_version(gpu_.architecture());
-    define(found->graph, step);
-    build(*found, op);
-  }
+  if (found) return found;
+  auto made = std::make_shared<AttentionGraph>();
+  made->graph.set_io_data_type(type_of(step.query().dtype()))
+      .set_intermediate_data_type(fe::DataType_t::FLOAT)
+      .set_compute_data_type(fe::DataType_t::FLOAT)
+      .set_sm_version(gpu_.architecture());
+  define(made->graph, step);
+  *why_not = build(*made);
+  if (why_not->empty()) found = std::move(made);
   return found;
 }
 
@@ -268,9 +265,15 @@ class AttentionKernel : public Kernel {
 template <typename Step>
 KernelPtr make(const Step& step, CudaDevice& device, LoadContext& context,
                std::vector<std::pair<Uid, BoundView>> views) {
+  if (step.query().dtype() != plan::BF16 && step.query().dtype() != plan::F16) return nullptr;
   const std::shared_ptr<Cudnn> cudnn = device.cudnn();
   if (!cudnn) return nullptr;
-  std::shared_ptr<AttentionGraph> graph = cudnn->graph_of(step, context.op);
+  std::string why_not;
+  std::shared_ptr<AttentionGraph> graph = cudnn->graph_of(step, &why_not);
+  if (!graph) {
+    device.add_note(fmt::format("{}: {}", context.op, why_not));
+    return nullptr;
+  }
   context.need_workspace(graph->workspace_bytes);
   return std::make_unique<AttentionKernel>(cudnn, std::move(graph), std::move(views), context.op);
 }

@@ -324,6 +324,7 @@ std::vector<std::string> CudaDevice::notes() const {
     notes.push_back("nobody watches for collectives that hang: the driver says " +
                     nccl_->why_not_watched());
   for (std::string& note : tuning_.notes()) notes.push_back(std::move(note));
+  notes.insert(notes.end(), notes_.begin(), notes_.end());
   if (host_steps_.empty()) return notes;
   std::map<std::string, int> kinds;
   for (const std::string& step : host_steps_) ++kinds[step.substr(0, step.find(':'))];

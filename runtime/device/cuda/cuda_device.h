@@ -79,6 +79,8 @@ class CudaDevice : public Device {
   void add_product(Matmul& product, int64_t before, std::function<double()> after_us = {}) {
     products_.push_back({&product, before, std::move(after_us)});
   }
+  // One of notes().
+  void add_note(std::string note) { notes_.push_back(std::move(note)); }
   // An Elementwise step, compiled or by the library; null when neither can.
   KernelPtr make_map(const plan::Step& step);
   // Microseconds that a step's kernel takes, on memory of its own or by the cache; 0 when there is
@@ -117,6 +119,7 @@ class CudaDevice : public Device {
   std::string kernels_key_;                // of the Plan's compiled code
   std::vector<std::string> host_steps_;    // "sort (model.py:12)", of steps that the CPU does
   int64_t gpu_steps_ = 0;
+  std::vector<std::string> notes_;  // add_note()
   StepRecording wants_graphs_;
   std::unique_ptr<StepGraphs> graphs_;  // null: steps are not recorded
   std::unique_ptr<Trace> trace_;        // null: steps are not waited for
