@@ -133,7 +133,7 @@ void CudaDevice::settle_convolutions(LoadContext& context, bool alike) {
   std::map<std::string, std::string> known;
   if (!alike || communicator_.rank() == 0)
     for (ConvolutionStep* step : convolutions_)
-      names += step->choose(tuning_, known, timed_) + "\n";
+      names += step->choose(tuning_, known, timed_convolutions_) + "\n";
   if (alike && communicator_.size() > 1)
     communicator_.broadcast(names, 0, "the algorithms of convolutions");
   size_t at = 0;
@@ -326,11 +326,12 @@ KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& conte
 std::string CudaDevice::note_on_convolutions() const {
   const auto by_library = std::count_if(convolutions_.begin(), convolutions_.end(),
                                         [](const auto* step) { return step->is_by_library(); });
-  std::string note = fmt::format("{} convolutions: {} by cuDNN, the others by a kernel of spmd's",
-                                 convolutions_.size(), by_library);
+  std::string note = fmt::format(
+      "{} convolutions: {} by cuDNN, the others by a kernel of spmd's; {} choices timed in this "
+      "start",
+      convolutions_.size(), by_library, timed_convolutions_);
   for (const ConvolutionStep* step : convolutions_)
-    if (!step->why_not_library().empty())
-      return note + ", since " + printable(step->why_not_library());
+    if (!step->why_not_library().empty()) return note + "; " + printable(step->why_not_library());
   return note;
 }
 

@@ -118,8 +118,9 @@ class CudaDevice : public Device {
   };
   std::vector<Product> products_;
   std::vector<ConvolutionStep*> convolutions_;
+  int timed_convolutions_ = 0;
   TuningCache tuning_;
-  int timed_ = 0;                          // products, convolutions and kernels, by settle()
+  int timed_ = 0;                          // products and kernels, by settle()
   std::map<int32_t, double> times_alone_;  // by the number of the kernel
   std::string kernels_key_;                // of the Plan's compiled code
   std::vector<std::string> host_steps_;    // "sort (model.py:12)", of steps that the CPU does
