@@ -1,55 +1,17 @@
-#include "runtime/device/cuda/attention.h"
-
+// Attention by cuDNN.
 #include "runtime/device/cuda/cuda_device.h"
 #include "runtime/plan/accesses.h"
 #include "support/error.h"
 
 #if SPMD_HAVE_CUDNN
-#include <cuda_runtime_api.h>
-
-#include <map>
-#include <mutex>
 #include <unordered_map>
 
-#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
-#include <cudnn_frontend.h>
-
-#include "support/nvidia_libraries.h"
-
-namespace cudnn_frontend {
-void* cudnn_dlhandle = nullptr;  // the headers look their functions up in it
-}
+#include "runtime/device/cuda/cudnn_graph.h"
 
 namespace spmd::cuda {
 namespace {
 
-namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
-
-// Older ones have flaws in attention's backward pass that cudnn-frontend refuses or works around.
-constexpr size_t kOldestVersion = 91002;
-
-std::string version_text(size_t version) {
-  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
-}
-
-std::string load() {
-  try {
-    // cudnn-frontend asks the loader for it by name, which then finds this one.
-    require_library(fmt::format("libcudart.so.{}", CUDART_VERSION / 1000),
-                    "the CUDA runtime (libcudart of the CUDA Toolkit)");
-    const SharedLibrary& library =
-        require_library(fmt::format("libcudnn.so.{}", CUDNN_MAJOR), "cuDNN");
-    fe::cudnn_dlhandle = library.handle();
-  } catch (const UserError& error) {
-    const std::string text = error.what();
-    return text.substr(0, text.find('\n'));
-  }
-  const size_t version = fe::detail::get_backend_version();
-  if (version >= kOldestVersion) return "";
-  return fmt::format("cuDNN is {}, but attention needs {} or newer", version_text(version),
-                     version_text(kOldestVersion));
-}
 
 // A tensor of cuDNN's graphs, [batch, head, position, size].
 enum Uid : int64_t {
@@ -75,17 +37,6 @@ std::vector<int64_t> strides_of(const std::vector<int64_t>& dims, std::vector<in
   return strides;
 }
 
-fe::DataType_t type_of(plan::DType dtype) {
-  switch (dtype) {
-    case plan::BF16:
-      return fe::DataType_t::BFLOAT16;
-    case plan::F16:
-      return fe::DataType_t::HALF;
-    default:
-      return fe::DataType_t::FLOAT;
-  }
-}
-
 // What cuDNN sees of a view. Queries and outputs are [batch, query, head, group, size], keys and
 // values [batch, key, head, size], statistics [batch, head, group, query].
 void describe(const Tensor& tensor, const plan::View& view, Uid uid) {
@@ -101,74 +52,21 @@ void describe(const Tensor& tensor, const plan::View& view, Uid uid) {
     dims = {n[0], n[2], n[1], n[3]};
     strides = strides_of(dims, {s[0], s[2], s[1], s[3]});
   }
-  tensor->set_uid(uid).set_dim(dims).set_stride(strides).set_data_type(type_of(view.dtype()));
+  tensor->set_uid(uid).set_dim(dims).set_stride(strides).set_data_type(cudnn_type(view.dtype()));
 }
 
-}  // namespace
-
-std::string why_no_cudnn() {
-  static const std::string why = load();
-  return why;
+Tensor input(fe::graph::Graph& graph, const plan::View& view, Uid uid) {
+  const Tensor tensor = graph.tensor(fe::graph::Tensor_attributes());
+  describe(tensor, view, uid);
+  return tensor;
 }
 
-// A graph that cuDNN has a plan for.
-struct AttentionGraph {
-  fe::graph::Graph graph;
-  int64_t workspace_bytes = 0;
-};
-
-class Cudnn {
- public:
-  explicit Cudnn(const Gpu& gpu) : gpu_(gpu) {
-    expect(fe::detail::create_handle(&handle_), "starting cuDNN");
-    expect(fe::detail::set_stream(handle_, reinterpret_cast<cudaStream_t>(gpu.stream())),
-           "starting cuDNN");
-  }
-  ~Cudnn() {
-    if (handle_ != nullptr) fe::detail::destroy_handle(handle_);
-  }
-  Cudnn(const Cudnn&) = delete;
-  Cudnn& operator=(const Cudnn&) = delete;
-
-  cudnnHandle_t handle() const { return handle_; }
-
-  // Steps that differ in buffers and offsets only share a graph. Null: cuDNN refuses, for the
-  // reason that `why_not` gets.
-  template <typename Step>
-  std::shared_ptr<AttentionGraph> graph_of(const Step& step, std::string* why_not);
-
- private:
-  void expect(cudnnStatus_t status, const char* what) const {
-    if (status != CUDNN_STATUS_SUCCESS) {
-      throw UserError(gpu_.name(),
-                      fmt::format("{} failed with status {}", what, static_cast<int>(status)),
-                      "see whether the driver is as new as cuDNN");
-    }
-  }
-  Tensor input(fe::graph::Graph& graph, const plan::View& view, Uid uid) {
-    const Tensor tensor = graph.tensor(fe::graph::Tensor_attributes());
-    describe(tensor, view, uid);
-    return tensor;
-  }
-  void output(const Tensor& tensor, const plan::View& view, Uid uid) {
-    tensor->set_output(true);
-    describe(tensor, view, uid);
-  }
-  void define(fe::graph::Graph& graph, const plan::Attention& step);
-  void define(fe::graph::Graph& graph, const plan::AttentionBackward& step);
-  // Why cuDNN refuses; empty: it does not.
-  std::string build(AttentionGraph& attention);
-
-  const Gpu& gpu_;
-  cudnnHandle_t handle_ = nullptr;
-  std::map<std::string, std::shared_ptr<AttentionGraph>> graphs_;
-};
-
-std::shared_ptr<Cudnn> make_cudnn(const Gpu& gpu) {
-  return why_no_cudnn().empty() ? std::make_shared<Cudnn>(gpu) : nullptr;
+void output(const Tensor& tensor, const plan::View& view, Uid uid) {
+  tensor->set_output(true);
+  describe(tensor, view, uid);
 }
 
-void Cudnn::define(fe::graph::Graph& graph, const plan::Attention& step) {
+void define(fe::graph::Graph& graph, const plan::Attention& step) {
   auto attributes = fe::graph::SDPA_attributes();
   attributes.set_name("attention")
       .set_generate_stats(true)
@@ -181,7 +79,7 @@ void Cudnn::define(fe::graph::Graph& graph, const plan::Attention& step) {
   output(statistics, step.statistics(), kStatistics);
 }
 
-void Cudnn::define(fe::graph::Graph& graph, const plan::AttentionBackward& step) {
+void define(fe::graph::Graph& graph, const plan::AttentionBackward& step) {
   auto attributes = fe::graph::SDPA_backward_attributes();
   attributes.set_name("attention_backward")
       .set_attn_scale(static_cast<float>(step.scale()))
@@ -197,21 +95,24 @@ void Cudnn::define(fe::graph::Graph& graph, const plan::AttentionBackward& step)
   output(d_value, step.d_value(), kDValue);
 }
 
-std::string Cudnn::build(AttentionGraph& attention) {
+// Why cuDNN refuses; empty: it does not.
+std::string build(CudnnGraph& attention, cudnnHandle_t handle) {
   fe::graph::Graph& graph = attention.graph;
   fe::error_object error = graph.validate();
-  if (error.is_good()) error = graph.build_operation_graph(handle_);
+  if (error.is_good()) error = graph.build_operation_graph(handle);
   if (error.is_good()) error = graph.create_execution_plans({fe::HeurMode_t::A});
   if (error.is_good()) error = graph.check_support();
   if (error.is_good()) error = graph.build_plans();
   if (error.is_good()) error = graph.get_workspace_size(attention.workspace_bytes);
   if (error.is_good()) return "";
   return fmt::format("cuDNN {} has no attention for this GPU and these shapes: {}",
-                     version_text(fe::detail::get_backend_version()), error.get_message());
+                     cudnn_version_text(cudnn_version()), error.get_message());
 }
 
+// Steps that differ in buffers and offsets only share a graph. Null: cuDNN refuses, for the reason
+// that `why_not` gets.
 template <typename Step>
-std::shared_ptr<AttentionGraph> Cudnn::graph_of(const Step& step, std::string* why_not) {
+std::shared_ptr<CudnnGraph> graph_of(Cudnn& cudnn, const Step& step, std::string* why_not) {
   plan::Step wrapped;
   if constexpr (std::is_same_v<Step, plan::Attention>) {
     *wrapped.mutable_attention() = step;
@@ -222,24 +123,18 @@ std::shared_ptr<AttentionGraph> Cudnn::graph_of(const Step& step, std::string* w
     view.set_buffer(0);
     view.set_offset(0);
   });
-  std::shared_ptr<AttentionGraph>& found = graphs_[wrapped.SerializeAsString()];
+  std::shared_ptr<CudnnGraph>& found = cudnn.kept(wrapped.SerializeAsString());
   if (found) return found;
-  auto made = std::make_shared<AttentionGraph>();
-  made->graph.set_io_data_type(type_of(step.query().dtype()))
-      .set_intermediate_data_type(fe::DataType_t::FLOAT)
-      .set_compute_data_type(fe::DataType_t::FLOAT)
-      .set_sm_version(gpu_.architecture());
+  auto made = cudnn.new_graph(step.query().dtype());
   define(made->graph, step);
-  *why_not = build(*made);
+  *why_not = build(*made, cudnn.handle());
   if (why_not->empty()) found = std::move(made);
   return found;
 }
 
-namespace {
-
 class AttentionKernel : public Kernel {
  public:
-  AttentionKernel(std::shared_ptr<Cudnn> cudnn, std::shared_ptr<AttentionGraph> graph,
+  AttentionKernel(std::shared_ptr<Cudnn> cudnn, std::shared_ptr<CudnnGraph> graph,
                   std::vector<std::pair<Uid, BoundView>> views, std::string op)
       : cudnn_(std::move(cudnn)),
         graph_(std::move(graph)),
@@ -256,7 +151,7 @@ class AttentionKernel : public Kernel {
 
  private:
   std::shared_ptr<Cudnn> cudnn_;
-  std::shared_ptr<AttentionGraph> graph_;
+  std::shared_ptr<CudnnGraph> graph_;
   std::vector<std::pair<Uid, BoundView>> views_;
   std::string op_;
   std::unordered_map<int64_t, void*> pointers_;
@@ -269,7 +164,7 @@ KernelPtr make(const Step& step, CudaDevice& device, LoadContext& context,
   const std::shared_ptr<Cudnn> cudnn = device.cudnn();
   if (!cudnn) return nullptr;
   std::string why_not;
-  std::shared_ptr<AttentionGraph> graph = cudnn->graph_of(step, &why_not);
+  std::shared_ptr<CudnnGraph> graph = graph_of(*cudnn, step, &why_not);
   if (!graph) {
     device.add_note(fmt::format("{}: {}", context.op, why_not));
     return nullptr;
@@ -308,10 +203,6 @@ KernelPtr make_attention_backward(const plan::AttentionBackward& step, CudaDevic
 #else
 
 namespace spmd::cuda {
-
-std::string why_no_cudnn() { return "this spmd-run was built without cudnn-frontend"; }
-
-std::shared_ptr<Cudnn> make_cudnn(const Gpu&) { return nullptr; }
 
 KernelPtr make_attention(const plan::Attention&, CudaDevice&, LoadContext&) { return nullptr; }
 

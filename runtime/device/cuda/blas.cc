@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/device/cuda/random_values.h"
 #include "runtime/device/cuda/stopwatch.h"
 #include "runtime/device/cuda/tuning_cache.h"
 #include "runtime/device/device.h"
@@ -16,10 +17,6 @@ namespace {
 
 constexpr int64_t kMostWorkspace = int64_t{64} << 20;
 constexpr int kMostCandidates = 8;
-
-int64_t element_bytes(cudaDataType_t type) {
-  return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
-}
 
 // Bytes from the first element of the first matrix to behind the last one.
 int64_t span_bytes(cudaDataType_t type, int64_t columns, int64_t ld, int64_t batch,
@@ -195,43 +192,7 @@ MatmulChoice Matmul::choose(TuningCache& cache, int& timed) const {
   return *choice;
 }
 
-namespace {
-
-// Values as programs have them: how many bits toggle decides what the GPU's clock does.
-void fill_randomly(const Gpu& gpu, const GpuMemory& memory, int64_t bytes, cudaDataType_t type) {
-  constexpr int64_t kPiece = 1 << 20;
-  const auto size = static_cast<size_t>(element_bytes(type));
-  std::vector<std::byte> piece(static_cast<size_t>(std::min(kPiece, (bytes + 7) / 8 * 8)));
-  uint64_t state = 0x9e3779b97f4a7c15U;
-  for (size_t at = 0; at + size <= piece.size(); at += size) {
-    state = state * 6364136223846793005U + 1442695040888963407U;
-    const auto value = static_cast<float>(static_cast<double>(state >> 40) / (1 << 23) - 1);
-    const auto wide = static_cast<double>(value);
-    // The upper half of a float is its value in bfloat16, and some small number in float16.
-    if (type == CUDA_R_64F) {
-      std::copy_n(reinterpret_cast<const std::byte*>(&wide), 8, &piece[at]);
-    } else if (type == CUDA_R_32F) {
-      std::copy_n(reinterpret_cast<const std::byte*>(&value), 4, &piece[at]);
-    } else {
-      std::copy_n(reinterpret_cast<const std::byte*>(&value) + 2, 2, &piece[at]);
-    }
-  }
-  int64_t done = std::min(static_cast<int64_t>(piece.size()), bytes);
-  gpu.check(gpu.driver().MemcpyHtoDAsync(memory.address(), piece.data(), static_cast<size_t>(done),
-                                         gpu.stream()),
-            "filling memory to time products");
-  while (done < bytes) {
-    const int64_t more = std::min(done, bytes - done);
-    gpu.check(
-        gpu.driver().MemcpyDtoDAsync(memory.address() + static_cast<CUdeviceptr>(done),
-                                     memory.address(), static_cast<size_t>(more), gpu.stream()),
-        "filling memory to time products");
-    done += more;
-  }
-  gpu.synchronize();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<MatmulChoice> Matmul::time(
     const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) const {
@@ -263,23 +224,14 @@ std::optional<MatmulChoice> Matmul::time(
   if (p.has_bias) data.bias = bias.data();
   if (p.has_c) data.c = d.data();
   const Stopwatch stopwatch(gpu);
-  constexpr double kEachUs = 3000;
   double best_us = 0;
   for (const auto& candidate : candidates) {
-    const auto repeat = [&](int times) {
-      bool works = true;
-      const double us = stopwatch.time([&] {
-        for (int i = 0; i < times && works; ++i)
-          works = launch(candidate.algo, data, workspace.data(),
-                         static_cast<int64_t>(candidate.workspaceSize)) == CUBLAS_STATUS_SUCCESS;
-      });
-      return works ? us / times : -1;
-    };
-    if (repeat(1) < 0) continue;
-    const double once = repeat(2);
-    if (once < 0) continue;
-    const double us = repeat(std::clamp(static_cast<int>(kEachUs / std::max(once, 1.0)), 3, 100));
-    if (us < 0) continue;
+    const std::optional<double> each = stopwatch.each([&] {
+      return launch(candidate.algo, data, workspace.data(),
+                    static_cast<int64_t>(candidate.workspaceSize)) == CUBLAS_STATUS_SUCCESS;
+    });
+    if (!each) continue;
+    const double us = *each;
     if (best.candidates == 0) best.first_us = us;
     const int timed = best.candidates + 1;
     const double first_us = best.first_us;

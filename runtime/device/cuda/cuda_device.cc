@@ -103,10 +103,8 @@ std::unique_ptr<Transport> CudaDevice::connect(comm::Group& group, const Transpo
   return nccl_->connect(group, needs, op);
 }
 
-// Ranks that run other programs have other products, so each chooses for itself.
-void CudaDevice::settle(LoadContext& context) {
+void CudaDevice::settle_products(LoadContext& context, bool alike) {
   static_assert(std::is_trivially_copyable_v<MatmulChoice>);
-  const bool alike = plan_->program_of_rank_size() == 0;
   std::vector<MatmulChoice> choices(products_.size());
   if (!alike || communicator_.rank() == 0)
     std::transform(products_.begin(), products_.end(), choices.begin(),
@@ -126,6 +124,33 @@ void CudaDevice::settle(LoadContext& context) {
     products_[i].matmul->use(choices[i]);
     context.need_workspace(products_[i].before + choices[i].workspace_bytes);
   }
+}
+
+// The names of the ways, a line each.
+void CudaDevice::settle_convolutions(LoadContext& context, bool alike) {
+  if (convolutions_.empty()) return;
+  std::string names;
+  std::map<std::string, std::string> known;
+  if (!alike || communicator_.rank() == 0)
+    for (ConvolutionStep* step : convolutions_)
+      names += step->choose(tuning_, known, timed_convolutions_) + "\n";
+  if (alike && communicator_.size() > 1)
+    communicator_.broadcast(names, 0, "the algorithms of convolutions");
+  size_t at = 0;
+  for (ConvolutionStep* step : convolutions_) {
+    const size_t end = names.find('\n', at);
+    SPMD_CHECK(end != std::string::npos, "ranks have other convolutions");
+    step->use(names.substr(at, end - at));
+    context.need_workspace(step->workspace_bytes());
+    at = end + 1;
+  }
+}
+
+// Ranks that run other programs have other steps, so each chooses for itself.
+void CudaDevice::settle(LoadContext& context) {
+  const bool alike = plan_->program_of_rank_size() == 0;
+  settle_products(context, alike);
+  settle_convolutions(context, alike);
   // Recording two steps takes longer than a short run would save.
   constexpr int kStepsBeforeAuto = 16;
   if (wants_graphs_ == StepRecording::kOn)
@@ -278,7 +303,7 @@ KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& conte
     case plan::Step::kAttentionBackward:
       return make_attention_backward(step.attention_backward(), *this, context);
     case plan::Step::kConvolution:
-      return make_convolution(step.convolution(), *this);
+      return make_convolution(step.convolution(), *this, context);
     case plan::Step::kDynamicSlice:
       return make_dynamic_slice(step.dynamic_slice(), *this);
     case plan::Step::kDynamicUpdateSlice:
@@ -296,6 +321,18 @@ KernelPtr CudaDevice::make_gpu_kernel(const plan::Step& step, LoadContext& conte
     default:
       return nullptr;
   }
+}
+
+std::string CudaDevice::note_on_convolutions() const {
+  const auto by_library = std::count_if(convolutions_.begin(), convolutions_.end(),
+                                        [](const auto* step) { return step->is_by_library(); });
+  std::string note = fmt::format(
+      "{} convolutions: {} by cuDNN, the others by a kernel of spmd's; {} choices timed in this "
+      "start",
+      convolutions_.size(), by_library, timed_convolutions_);
+  for (const ConvolutionStep* step : convolutions_)
+    if (!step->why_not_library().empty()) return note + "; " + printable(step->why_not_library());
+  return note;
 }
 
 std::vector<std::string> CudaDevice::notes() const {
@@ -316,6 +353,7 @@ std::vector<std::string> CudaDevice::notes() const {
         fmt::format("{} matrix products: {} choices timed in this start, the others "
                     "known",
                     products_.size(), timed_));
+  if (!convolutions_.empty()) notes.push_back(note_on_convolutions());
   if (wants_graphs_ == StepRecording::kOn)
     notes.push_back(graphs_->obstacle().empty()
                         ? "steps are recorded as CUDA graphs from the second one on"

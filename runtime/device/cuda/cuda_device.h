@@ -10,9 +10,10 @@
 #include <memory>
 
 #include "collectives/comm/communicator.h"
-#include "runtime/device/cuda/attention.h"
 #include "runtime/device/cuda/blas.h"
 #include "runtime/device/cuda/compiled.h"
+#include "runtime/device/cuda/convolution.h"
+#include "runtime/device/cuda/cudnn.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/cuda/nccl.h"
@@ -81,6 +82,8 @@ class CudaDevice : public Device {
   }
   // One of notes().
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
+  // The same of a convolution.
+  void add_convolution(ConvolutionStep& step) { convolutions_.push_back(&step); }
   // An Elementwise step, compiled or by the library; null when neither can.
   KernelPtr make_map(const plan::Step& step);
   // Microseconds that a step's kernel takes, on memory of its own or by the cache; 0 when there is
@@ -88,6 +91,9 @@ class CudaDevice : public Device {
   double time_alone(Kernel& kernel, const plan::Step& step);
 
  private:
+  void settle_products(LoadContext& context, bool alike);
+  void settle_convolutions(LoadContext& context, bool alike);
+  std::string note_on_convolutions() const;
   KernelPtr make_gpu_kernel(const plan::Step& step, LoadContext& context);
   std::string why_no_graphs() const;
   double measure_alone(Kernel& kernel, const plan::Step& step) const;
@@ -113,6 +119,8 @@ class CudaDevice : public Device {
     std::function<double()> after_us;  // empty: nothing follows
   };
   std::vector<Product> products_;
+  std::vector<ConvolutionStep*> convolutions_;
+  int timed_convolutions_ = 0;
   TuningCache tuning_;
   int timed_ = 0;                          // products and kernels, by settle()
   std::map<int32_t, double> times_alone_;  // by the number of the kernel
@@ -131,7 +139,7 @@ KernelPtr make_dot(const plan::Dot& step, CudaDevice& device, LoadContext& conte
 KernelPtr make_attention(const plan::Attention& step, CudaDevice& device, LoadContext& context);
 KernelPtr make_attention_backward(const plan::AttentionBackward& step, CudaDevice& device,
                                   LoadContext& context);
-KernelPtr make_convolution(const plan::Convolution& step, CudaDevice& device);
+KernelPtr make_convolution(const plan::Convolution& step, CudaDevice& device, LoadContext& context);
 KernelPtr make_dynamic_slice(const plan::DynamicSlice& step, CudaDevice& device);
 KernelPtr make_dynamic_update_slice(const plan::DynamicUpdateSlice& step, CudaDevice& device);
 KernelPtr make_gather(const plan::Gather& step, CudaDevice& device);

@@ -1,7 +1,10 @@
 // How long work keeps the GPU busy.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <limits>
+#include <optional>
 
 #include "runtime/device/cuda/gpu.h"
 
@@ -28,6 +31,25 @@ class Stopwatch {
     float milliseconds = 0;
     gpu_.check(gpu_.driver().EventElapsedTime(&milliseconds, begin_, end_), "timing");
     return 1000.0 * static_cast<double>(milliseconds);
+  }
+
+  // The same for `work` done once, on average over some milliseconds; nullopt when it fails. Work
+  // that takes longer than `most_us` the first time is not repeated.
+  std::optional<double> each(const std::function<bool()>& work,
+                             double most_us = std::numeric_limits<double>::infinity()) const {
+    constexpr double kAllUs = 3000;
+    bool works = true;
+    const auto repeat = [&](int times) {
+      return time([&] {
+               for (int i = 0; i < times && works; ++i) works = work();
+             }) /
+             times;
+    };
+    double us = repeat(1);
+    if (works && us <= most_us) us = repeat(2);
+    if (works && us <= most_us)
+      us = repeat(std::clamp(static_cast<int>(kAllUs / std::max(us, 1.0)), 3, 100));
+    return works ? std::optional(us) : std::nullopt;
   }
 
  private:

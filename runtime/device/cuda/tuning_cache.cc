@@ -149,6 +149,16 @@ void TuningCache::put_time(const std::string& what, double microseconds) {
   put_value(what, fmt::format("{}", microseconds));
 }
 
+std::optional<std::string> TuningCache::find_choice(const std::string& what) {
+  const auto value = find_value(what);
+  if (!value) return std::nullopt;
+  EntryWords words(*value);
+  std::string name(words.next());
+  if (words.are_sound() && !name.empty()) return name;
+  refuse("is damaged");
+  return std::nullopt;
+}
+
 std::vector<std::string> TuningCache::notes() const {
   std::vector<std::string> notes;
   if (faults_ > 0)

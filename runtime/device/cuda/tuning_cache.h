@@ -29,6 +29,10 @@ class TuningCache {
   std::optional<double> find_time(const std::string& what);
   void put_time(const std::string& what, double microseconds);
 
+  // Which of several named ways is the fastest; a name is one word.
+  std::optional<std::string> find_choice(const std::string& what);
+  void put_choice(const std::string& what, const std::string& name) { put_value(what, name); }
+
   // What people should know: "2 entries of ... are damaged, and are timed again".
   std::vector<std::string> notes() const;
 

@@ -1,4 +1,4 @@
-// Attention by cuDNN, whose library is loaded when the program runs.
+// cuDNN, which is loaded when the program runs.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,8 @@ namespace spmd::cuda {
 
 // Why this process cannot use cuDNN; empty when it can. Loads the library, but starts no GPU.
 std::string why_no_cudnn();
+// 91002: 9.10.2; 0 without cuDNN.
+size_t cudnn_version();
 
 // cuDNN on one GPU, with the graphs that have been built for its kernels. Null without cuDNN.
 class Cudnn;
