@@ -161,5 +161,10 @@ TEST_F(PiecesTest, OtherStepsAreWhole) {
   EXPECT_EQ(pieces_of(random_product({}, {200}, {200}, {200}), 1).size(), 1u);
 }
 
+// 8,000,000 multiplications, at least 400,000 a piece.
+TEST_F(PiecesTest, AreNotTooSmall) {
+  EXPECT_EQ(pieces_of(random_product({}, {200}, {200}, {200}), 64).size(), 20u);
+}
+
 }  // namespace
 }  // namespace spmd::cpu

@@ -11,9 +11,14 @@ namespace {
 
 using Sizes = google::protobuf::RepeatedField<int64_t>;
 
-// What is less than this is done before other threads have heard of it.
-constexpr int64_t kFewestMultiplications = 2'200'000;
-constexpr int64_t kFewestCopiedBytes = 1 << 18;
+// What is less than this is done before other threads have heard of it, and what is less than that
+// is not worth another thread.
+constexpr int64_t kFewestMultiplications = 2'200'000, kMultiplicationsOfAPiece = 400'000;
+constexpr int64_t kFewestCopiedBytes = 1 << 18, kBytesOfAPiece = 1 << 16;
+
+int limited(int most, int64_t work, int64_t of_a_piece) {
+  return static_cast<int>(std::min<int64_t>(most, work / of_a_piece));
+}
 
 // A dimension along which a step can be cut.
 struct Cut {
@@ -95,6 +100,7 @@ std::vector<plan::Step> pieces_of_product(const plan::Step& step, int most) {
   const bool converts = dot.lhs().dtype() != plan::F32 || dot.rhs().dtype() != plan::F32;
   const int64_t work = converts ? 2 * multiplications : multiplications;
   if (dot.has_epilogue() || work < kFewestMultiplications) return {step};
+  most = limited(most, work, kMultiplicationsOfAPiece);
   return cut_step(step, best(cuts_of(dot), most), most);
 }
 
@@ -124,6 +130,7 @@ std::vector<plan::Step> pieces_of_convolution(const plan::Step& step, int most) 
   const int64_t multiplications = plan::element_count(convolution.out().shape()) *
                                   plan::element_count(convolution.kernel().shape()) / features;
   if (multiplications < kFewestMultiplications) return {step};
+  most = limited(most, multiplications, kMultiplicationsOfAPiece);
   return cut_step(step, best(cuts_of(convolution), most), most);
 }
 
@@ -143,6 +150,7 @@ std::vector<plan::Step> pieces_of_copy(const plan::Step& step, int most) {
                       keep(*piece.mutable_inputs(0), d, begin, size);
                       for (plan::View& out : *piece.mutable_outputs()) keep(out, d, begin, size);
                     }});
+  most = limited(most, bytes, kBytesOfAPiece);
   return cut_step(step, best(std::move(cuts), most), most);
 }
 
