@@ -59,6 +59,48 @@ TEST(AttentionKernels, OfCudaComputeWhatTheEvaluatorDoes) {
   }
 }
 
+// The same on a GPU. A stand-in for one finds no kernels, and has the host do the steps.
+TEST(AttentionKernels, OnAGpuComputeWhatTheEvaluatorDoes) {
+  const std::string architecture = gpu_architecture();
+  if (architecture.empty()) GTEST_SKIP() << "[SKIP] runs on the CPU";
+  for (const AttentionCase& attention : kCases) {
+    SCOPED_TRACE(::testing::PrintToString(attention.shape) + " of " + attention.dtype);
+    const Module module = attention_layer(attention.shape, attention.dtype, attention.causal);
+    plan::Plan plan = plan_of(module);
+    std::string note;
+    compile_cuda_kernels(plan, {.architecture = architecture}, &note);
+    ASSERT_EQ(note, "");
+    EXPECT_EQ(compiled_steps(plan), 2);
+    expect_meaning_of(plan, module, tolerance_of(attention.dtype));
+  }
+}
+
+// Slices of one projection, gradients that are joined in place: views with strides and offsets.
+TEST(AttentionKernels, ReadAndWriteWhereThingsLie) {
+  const Module module =
+      module_of("(%x: tensor<2x18x36xf32>, %d: tensor<2x18x2x2x4xf32>) -> tensor<2x18x36xf32>", R"(
+    %qs = stablehlo.slice %x [0:2, 0:18, 0:16] : (tensor<2x18x36xf32>) -> tensor<2x18x16xf32>
+    %ks = stablehlo.slice %x [0:2, 0:18, 16:24] : (tensor<2x18x36xf32>) -> tensor<2x18x8xf32>
+    %vs = stablehlo.slice %x [0:2, 0:18, 25:33] : (tensor<2x18x36xf32>) -> tensor<2x18x8xf32>
+    %ws = stablehlo.slice %x [0:2, 0:18, 32:36] : (tensor<2x18x36xf32>) -> tensor<2x18x4xf32>
+    %q = stablehlo.reshape %qs : (tensor<2x18x16xf32>) -> tensor<2x18x2x2x4xf32>
+    %k = stablehlo.reshape %ks : (tensor<2x18x8xf32>) -> tensor<2x18x2x4xf32>
+    %v = stablehlo.reshape %vs : (tensor<2x18x8xf32>) -> tensor<2x18x2x4xf32>
+    %o:2 = "spmd.attention"(%q, %k, %v) <{causal = true, scale = 0.5 : f64}> : (tensor<2x18x2x2x4xf32>, tensor<2x18x2x4xf32>, tensor<2x18x2x4xf32>) -> (tensor<2x18x2x2x4xf32>, tensor<2x2x2x18xf32>)
+    %g:3 = "spmd.attention_backward"(%q, %k, %v, %o#0, %o#1, %d) <{causal = true, scale = 0.5 : f64}> : (tensor<2x18x2x2x4xf32>, tensor<2x18x2x4xf32>, tensor<2x18x2x4xf32>, tensor<2x18x2x2x4xf32>, tensor<2x2x2x18xf32>, tensor<2x18x2x2x4xf32>) -> (tensor<2x18x2x2x4xf32>, tensor<2x18x2x4xf32>, tensor<2x18x2x4xf32>)
+    %0 = stablehlo.reshape %g#0 : (tensor<2x18x2x2x4xf32>) -> tensor<2x18x16xf32>
+    %1 = stablehlo.reshape %g#1 : (tensor<2x18x2x4xf32>) -> tensor<2x18x8xf32>
+    %2 = stablehlo.reshape %g#2 : (tensor<2x18x2x4xf32>) -> tensor<2x18x8xf32>
+    %3 = stablehlo.concatenate %0, %ws, %1, %2, dim = 2 : (tensor<2x18x16xf32>, tensor<2x18x4xf32>, tensor<2x18x8xf32>, tensor<2x18x8xf32>) -> tensor<2x18x36xf32>
+    return %3 : tensor<2x18x36xf32>)");
+  const plan::Plan plan = plan_of(module);
+  EXPECT_EQ(plan.programs(0).body().steps(0).attention().value().offset(), 25);
+  std::mt19937 random(3);
+  const std::vector<Literal> arguments = random_arguments(module, random);
+  CompiledCases compiled(CompiledCases::Dialect::kCuda, 2);
+  compiled.add(module, plan, arguments, evaluate(module, arguments), 2e-6);
+}
+
 // Steps without a kernel: a CPU's loops, or those of the host that a GPU falls back on.
 TEST(AttentionKernels, DevicesHaveLoops) {
   for (const AttentionCase& attention : kCases) {

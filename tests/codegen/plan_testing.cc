@@ -60,13 +60,24 @@ DevicePlace place_of_tests(comm::Communicator& communicator,
 
 }  // namespace
 
-std::string why_no_attention() {
+namespace {
+
+DevicePlace place_of_one_rank() {
   DevicePlace place;
   comm::run_local_ranks(
       1, {}, [&](comm::Communicator& communicator) { place = place_of_tests(communicator); });
+  return place;
+}
+
+}  // namespace
+
+std::string why_no_attention() {
+  const DevicePlace place = place_of_one_rank();
   if (place.attention) return "";
   return place.cuda ? place.why_no_attention : "the CPU runs what attention is expanded to";
 }
+
+std::string gpu_architecture() { return place_of_one_rank().architecture; }
 
 RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments,
                     std::optional<int64_t> threads) {

@@ -35,8 +35,10 @@ using RankValues = std::vector<std::vector<Literal>>;
 RankValues run_plan(const Module& module, const plan::Plan& plan, const RankValues& arguments,
                     std::optional<int64_t> threads = std::nullopt);
 
-// Why the ranks have no kernel of attention steps; empty when they have.
+// Why the ranks have no cuDNN for attention steps; empty when they have.
 std::string why_no_attention();
+// The architecture, "sm_90", of the GPU that the ranks run on; empty on a CPU.
+std::string gpu_architecture();
 
 // Values of `type`: floats and complex numbers in [-2, 2], booleans, small integers.
 Literal random_literal(const TensorType& type, std::mt19937& random);

@@ -1,6 +1,7 @@
 // What attention is expanded to computes what the evaluator says that it is.
 #include "passes/expand_attention.h"
 
+#include "passes/compile.h"
 #include "passes/cse.h"
 #include "tests/passes/pass_testing.h"
 
@@ -114,6 +115,28 @@ TEST(ExpandAttention, NothingThatCompiledKernelsDo) {
   EXPECT_EQ(remarks[0].text,
             "2 attention ops are done by kernels in float32, which are slower than cuDNN's: "
             "libcudnn.so.9: not found");
+}
+
+// Memory is planned for what runs: between the passes lie the output, 2 heads of 256 queries of 16
+// numbers, and as many statistics; of the 2 x 256 x 256 scores there is nothing.
+TEST(ExpandAttention, CompiledKernelsNeedNoMemoryForScores) {
+  const std::string type = "tensor<1x256x2x1x16xf32>", key = "tensor<1x256x2x16xf32>",
+                    statistics = "tensor<1x2x1x256xf32>",
+                    attrs = " <{causal = true, scale = 0.25 : f64}> : (";
+  const std::string operands = type + ", " + key + ", " + key;
+  Module module = program(
+      {type, key, key, type},
+      "%o:2 = \"spmd.attention\"(%x0, %x1, %x2)" + attrs + operands + ") -> (" + type + ", " +
+          statistics + ")\n%g:3 = \"spmd.attention_backward\"(%x0, %x1, %x2, %o#0, %o#1, %x3)" +
+          attrs + operands + ", " + type + ", " + statistics + ", " + type + ") -> (" + operands +
+          ")\nreturn %g#0, %g#1, %g#2 : " + operands);
+  CompileOptions options;
+  options.kernels = KernelTarget::kCuda;
+  options.kernel_architecture = "sm_90";
+  const int64_t scores = 2 * 256 * 256 * 4, output = 2 * 256 * 16 * 4, sums = 2 * 256 * 4;
+  EXPECT_GE(compile(module.clone(), options).plan.arena_bytes(), scores);
+  options.attention.compiler = true;
+  EXPECT_EQ(compile(module.clone(), options).plan.arena_bytes(), output + sums);
 }
 
 }  // namespace
