@@ -19,7 +19,6 @@ std::vector<int64_t> strides_in(ConvolutionLayout layout, const std::vector<int6
 }  // namespace spmd::cuda
 
 #if SPMD_HAVE_CUDNN
-#include <exception>
 #include <functional>
 #include <unordered_map>
 
@@ -157,16 +156,8 @@ std::unique_ptr<CudnnConvolution> make_cudnn_convolution(std::shared_ptr<Cudnn> 
                                                          const ConvolutionForm& form,
                                                          ConvolutionLayout layout,
                                                          plan::DType dtype, std::string& why) {
-  if (!cudnn) {
-    why = why_no_cudnn();
-    return nullptr;
-  }
   auto made = std::make_unique<ConvolutionByGraph>(std::move(cudnn));
-  try {
-    why = made->define(form, layout, dtype);
-  } catch (const std::exception& error) {  // a part of the library that is missing
-    why = error.what();
-  }
+  why = made->define(form, layout, dtype);
   if (!why.empty()) return nullptr;
   return made;
 }
