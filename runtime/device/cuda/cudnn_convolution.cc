@@ -96,8 +96,7 @@ Attributes attributes_of(const ConvolutionForm& form) {
       .set_post_padding(form.post)
       .set_stride(form.stride)
       .set_dilation(form.dilation)
-      .set_convolution_mode(form.is_reversed ? fe::ConvolutionMode_t::CONVOLUTION
-                                             : fe::ConvolutionMode_t::CROSS_CORRELATION);
+      .set_convolution_mode(fe::ConvolutionMode_t::CROSS_CORRELATION);
   return attributes;
 }
 

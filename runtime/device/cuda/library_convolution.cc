@@ -130,11 +130,11 @@ bool LibraryConvolution::run(size_t engine, const ConvolutionViews& at, std::byt
 }
 
 std::string LibraryConvolution::text() const {
-  std::string text = fmt::format(
-      "convolution by cuDNN {}, {} of type {}{}: stride {}, dilation {}, padding {} {}",
-      cudnn_version(), static_cast<int>(form_.kind), static_cast<int>(dtype_),
-      form_.is_reversed ? " reversed" : "", fmt::join(form_.stride, " "),
-      fmt::join(form_.dilation, " "), fmt::join(form_.pre, " "), fmt::join(form_.post, " "));
+  std::string text =
+      fmt::format("convolution by cuDNN {}, {} of type {}: stride {}, dilation {}, padding {} {}",
+                  cudnn_version(), static_cast<int>(form_.kind), static_cast<int>(dtype_),
+                  fmt::join(form_.stride, " "), fmt::join(form_.dilation, " "),
+                  fmt::join(form_.pre, " "), fmt::join(form_.post, " "));
   const auto add = [&](const char* name, const ConvolutionTensor& tensor, const Place& place) {
     text += fmt::format(", {} {} strides {}{}", name, fmt::join(tensor.shape, " "),
                         fmt::join(tensor.strides, " "), place.packer ? " packed" : "");
