@@ -38,13 +38,13 @@ struct Engine {
 
 const std::vector<Engine>& engines_of(bool is_wide) {
   static const std::vector<Engine> wide = {
-      {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS}, 0, 0.1},
-      {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 0, 0.2},
-      {{}, 0, 0.5},
-      {{}, 1000, 0.3}};
-  static const std::vector<Engine> narrow = {{{CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 2000, 0.3},
-                                             {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 0, 0.2},
-                                             {{}, 0, 0.5}};
+      {{CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS}, 0, 1000},
+      {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 0, 1200},
+      {{}, 0, 3000},
+      {{}, 1000, 2000}};
+  static const std::vector<Engine> narrow = {{{CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, 2000, 2000},
+                                             {{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, 0, 1200},
+                                             {{}, 0, 3000}};
   return is_wide ? wide : narrow;
 }
 
