@@ -80,8 +80,8 @@ SPMD_BINARY_DIR=${PROJECT_BINARY_DIR}")
   endforeach()
 endfunction()
 
-# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver, cuBLASLt and NCCL, which run on the host,
-# for a cuDNN that is too old, and for a machine that starts no further thread, in the folder fake_cuda
+# spmd_fake_cuda(<folder>): stand-ins for the NVIDIA driver, cuBLASLt, NCCL and cuDNN, which run on the
+# host, and for a machine that starts no further thread, in the folder fake_cuda
 # of the build. With SPMD_CUDA_LIBRARY_PATH set to it, --device cuda runs where there is no GPU; plans
 # must have no compiled kernels (--codegen off).
 function(spmd_fake_cuda folder)
@@ -89,7 +89,12 @@ function(spmd_fake_cuda folder)
                                       ${folder}/scheduler.cc)
   add_library(spmd_fake_cublas_lt SHARED ${folder}/cublas_lt.cc)
   add_library(spmd_fake_nccl SHARED ${folder}/nccl.cc)
-  foreach(target IN ITEMS spmd_fake_cublas_lt spmd_fake_nccl)
+  add_library(spmd_fake_cudnn SHARED ${folder}/cudnn.cc)
+  target_compile_definitions(spmd_fake_cudnn PRIVATE SPMD_HAVE_CUDNN=${SPMD_HAVE_CUDNN})
+  if(SPMD_HAVE_CUDNN)
+    target_include_directories(spmd_fake_cudnn SYSTEM PRIVATE ${SPMD_cudnn_INCLUDE})
+  endif()
+  foreach(target IN ITEMS spmd_fake_cublas_lt spmd_fake_nccl spmd_fake_cudnn)
     target_link_libraries(${target} PRIVATE spmd_fake_driver)
   endforeach()
   # Not by the driver's own name, by which NVRTC would find it too; the link has that.
@@ -99,7 +104,6 @@ function(spmd_fake_cuda folder)
   set_target_properties(spmd_fake_cublas_lt PROPERTIES OUTPUT_NAME cublasLt
                         SOVERSION ${CUDAToolkit_VERSION_MAJOR})
   set_target_properties(spmd_fake_nccl PROPERTIES OUTPUT_NAME nccl SOVERSION 2)
-  add_library(spmd_fake_cudnn SHARED ${folder}/cudnn.cc)
   add_library(spmd_fake_threads SHARED ${folder}/threads.cc)
   set_target_properties(spmd_fake_cudnn PROPERTIES OUTPUT_NAME cudnn SOVERSION 9)
   foreach(target IN ITEMS spmd_fake_driver spmd_fake_cublas_lt spmd_fake_nccl spmd_fake_cudnn

@@ -20,8 +20,6 @@ struct Geometry {
   ConvolutionTensor input, kernel, out;
   std::vector<int64_t> stride, base, dilation, low;
   int64_t feature_groups = 1, batch_groups = 1;
-  bool is_reversed = false;  // of dimensions with more than one tap
-  bool is_mixed = false;     // some are reversed and others are not
 
   size_t rank() const { return stride.size(); }
   int64_t size(const ConvolutionTensor& tensor, size_t d) const {
@@ -39,6 +37,12 @@ ConvolutionTensor tensor_of(const plan::View& view, size_t missing) {
   return tensor;
 }
 
+// Counts the indices of a dimension from its last one.
+void reverse(ConvolutionTensor& tensor, size_t d) {
+  tensor.offset += (tensor.shape[d] - 1) * tensor.strides[d];
+  tensor.strides[d] = -tensor.strides[d];
+}
+
 Geometry geometry_of(const plan::Convolution& step) {
   const plan::Window& window = step.window();
   const int given = window.size_size();
@@ -54,18 +58,14 @@ Geometry geometry_of(const plan::Convolution& step) {
   g.batch_groups = step.batch_groups();
   for (std::vector<int64_t>* of : {&g.stride, &g.base, &g.dilation}) of->assign(missing, 1);
   g.low.assign(missing, 0);
-  bool is_plain = false;
   for (int d = 0; d < given; ++d) {
     const size_t at = kFirstSpatial + g.rank();
     g.stride.push_back(g.out.shape[at] == 1 ? 1 : window.stride(d));
     g.base.push_back(g.input.shape[at] == 1 ? 1 : window.base_dilation(d));
     g.dilation.push_back(window.size(d) == 1 ? 1 : window.window_dilation(d));
     g.low.push_back(window.pad_low(d));
-    if (window.size(d) == 1) continue;
-    const bool reversed = d < window.reversal_size() && window.reversal(d);
-    (reversed ? g.is_reversed : is_plain) = true;
+    if (d < window.reversal_size() && window.reversal(d)) reverse(g.kernel, at);
   }
-  g.is_mixed = g.is_reversed && is_plain;
   return g;
 }
 
@@ -120,14 +120,13 @@ std::optional<ConvolutionForm> forward(const Geometry& g) {
   ConvolutionForm form{ConvolutionKind::kForward, g.input, g.kernel, g.out};
   form.stride = g.stride;
   form.dilation = g.dilation;
-  form.is_reversed = g.is_reversed;
   if (!pad_or_cut(form, g.low)) return std::nullopt;
   return form;
 }
 
 // Features are added up as images are, and the batch of the result is x's features.
 std::optional<ConvolutionForm> filter_gradient(const Geometry& g) {
-  if (!are_ones(g.base) || g.feature_groups > 1 || g.is_reversed) return std::nullopt;
+  if (!are_ones(g.base) || g.feature_groups > 1) return std::nullopt;
   ConvolutionForm form{ConvolutionKind::kFilterGradient, exchanged(g.input), exchanged(g.out),
                        exchanged(g.kernel)};
   form.stride = g.dilation;
@@ -151,13 +150,18 @@ std::optional<ConvolutionForm> data_gradient(const Geometry& g) {
                        g.input};
   form.stride = g.base;
   form.dilation = g.dilation;
-  // The first tap of the convolution is the last one of its gradient.
-  form.is_reversed = !g.is_reversed;
   for (size_t d = 0; d < g.rank(); ++d) {
+    reverse(form.w, kFirstSpatial + d);  // the first tap here is the last one of the gradient
     form.pre.push_back((g.size(g.kernel, d) - 1) * g.dilation[d] - g.low[d]);
     if (form.pre[d] < 0 || !pad_behind(form, d, reach_of(form, d))) return std::nullopt;
   }
   return form;
+}
+
+// Whether taps lie the other way round in memory, as they do where gradients are written.
+bool is_reversed(const ConvolutionTensor& kernel) {
+  return std::any_of(kernel.strides.begin() + kFirstSpatial, kernel.strides.end(),
+                     [](int64_t stride) { return stride < 0; });
 }
 
 int64_t spatial_count(const ConvolutionTensor& tensor) {
@@ -172,11 +176,10 @@ std::vector<ConvolutionForm> convolution_forms(const plan::Convolution& step) {
   constexpr int kMostSpatial = 3;
   if (step.window().size_size() > kMostSpatial) return {};
   const Geometry g = geometry_of(step);
-  if (g.is_mixed || !has_elements(g.input) || !has_elements(g.kernel) || !has_elements(g.out))
-    return {};
+  if (!has_elements(g.input) || !has_elements(g.kernel) || !has_elements(g.out)) return {};
   std::vector<std::optional<ConvolutionForm>> found;
-  if (g.is_reversed) {
-    found = {data_gradient(g), forward(g)};
+  if (is_reversed(g.kernel)) {
+    found = {data_gradient(g), forward(g), filter_gradient(g)};
   } else if (spatial_count(g.kernel) > spatial_count(g.out)) {
     found = {filter_gradient(g), forward(g), data_gradient(g)};
   } else {

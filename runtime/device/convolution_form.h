@@ -10,7 +10,8 @@
 //   gradient of w      w[k, c, t] = sum over n, p of x[n, c, p stride + t dilation - pre] y[n, k,
 //   p]
 //
-// where x is 0 outside, and the size of y is 1 + (x + pre + post - (w - 1) dilation - 1) / stride.
+// where x is 0 outside, and taps that the program counts from the last one are so by their strides;
+// the size of y is 1 + (x + pre + post - (w - 1) dilation - 1) / stride.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,6 @@ struct ConvolutionForm {
   // spatial...].
   ConvolutionTensor x, w, y;
   std::vector<int64_t> stride, dilation, pre, post;  // none negative
-  // Taps of w are counted from the last one.
-  bool is_reversed = false;
 };
 
 // All that describe the convolution exactly, the most natural one first; none when it is of another

@@ -128,6 +128,27 @@ output=$("${run[@]}" --device cuda --cuda-graphs on --check "$program/expected.s
 grep -q 'note: steps are not recorded as CUDA graphs: a step runs on the host: ' <<< "$output" ||
   fail "no word of why there are no graphs"
 
+# --- convolutions by the library: none of its engines that round or are not deterministic
+SPMD_FAKE_CUDNN_VERSION=91400 SPMD_TEST_DEVICE=cuda "$SPMD_BINARY_DIR/test_codegen" --gtest_brief=1 \
+  --gtest_filter='*Convolution*' || fail "convolutions by cuDNN mean something else"
+cnn=tests/data/models/digits_cnn
+convolve() {
+  SPMD_FAKE_CUDNN_VERSION=$1 "$SPMD_RUN" $cnn/model.mlir --mesh data=1 --codegen off --device cuda \
+    --state $cnn/state.safetensors --batches $cnn/batches.safetensors \
+    --check $cnn/expected.safetensors --cache-dir "$folder/convolutions" 2>&1
+}
+if strings "$SPMD_RUN" | grep -q 'without cudnn-frontend'; then
+  output=$(convolve 91400) || fail "digits_cnn without cudnn-frontend"
+else
+  output=$(convolve 91400) || fail "digits_cnn by cuDNN gives other numbers"
+  grep -q '5 convolutions: 5 by cuDNN.*; 5 choices timed' <<< "$output" || fail "cuDNN is not taken"
+  grep -rqE '^eng[01]$' "$folder/convolutions" && fail "an engine is taken that rounds to TF32"
+  output=$(convolve 91400) || fail "digits_cnn by cuDNN, with known choices"
+  grep -q '5 by cuDNN.*; 0 choices timed' <<< "$output" || fail "choices of engines are not kept"
+fi
+output=$(convolve 91001) || fail "digits_cnn without cuDNN"
+grep -q '5 convolutions: 0 by cuDNN' <<< "$output" || fail "no word of the missing cuDNN"
+
 # --- what can be wrong with a GPU
 output=$(SPMD_FAKE_GPU_ARCHITECTURE=75 "${run[@]}" --device cuda 2>&1) && fail "sm_75 is taken"
 grep -q 'is of architecture sm_75, but programs need sm_80 or newer' <<< "$output" ||

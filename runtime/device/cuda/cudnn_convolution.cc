@@ -19,7 +19,6 @@ std::vector<int64_t> strides_in(ConvolutionLayout layout, const std::vector<int6
 }  // namespace spmd::cuda
 
 #if SPMD_HAVE_CUDNN
-#include <exception>
 #include <functional>
 #include <unordered_map>
 
@@ -97,8 +96,7 @@ Attributes attributes_of(const ConvolutionForm& form) {
       .set_post_padding(form.post)
       .set_stride(form.stride)
       .set_dilation(form.dilation)
-      .set_convolution_mode(form.is_reversed ? fe::ConvolutionMode_t::CONVOLUTION
-                                             : fe::ConvolutionMode_t::CROSS_CORRELATION);
+      .set_convolution_mode(fe::ConvolutionMode_t::CROSS_CORRELATION);
   return attributes;
 }
 
@@ -157,16 +155,8 @@ std::unique_ptr<CudnnConvolution> make_cudnn_convolution(std::shared_ptr<Cudnn> 
                                                          const ConvolutionForm& form,
                                                          ConvolutionLayout layout,
                                                          plan::DType dtype, std::string& why) {
-  if (!cudnn) {
-    why = why_no_cudnn();
-    return nullptr;
-  }
   auto made = std::make_unique<ConvolutionByGraph>(std::move(cudnn));
-  try {
-    why = made->define(form, layout, dtype);
-  } catch (const std::exception& error) {  // a part of the library that is missing
-    why = error.what();
-  }
+  why = made->define(form, layout, dtype);
   if (!why.empty()) return nullptr;
   return made;
 }

@@ -37,8 +37,8 @@ class CudnnConvolution {
   virtual bool run(size_t engine, const ConvolutionData& data, std::byte* workspace) = 0;
 };
 
-// A form whose tensors lie densely in `layout`. Null without cuDNN, or when it refuses the form:
-// `why` then says why.
+// A form whose tensors lie densely in `layout`. Null when cuDNN refuses it: `why` then says why.
+// Throws what cudnn-frontend throws where parts of the library are missing.
 std::unique_ptr<CudnnConvolution> make_cudnn_convolution(std::shared_ptr<Cudnn> cudnn,
                                                          const ConvolutionForm& form,
                                                          ConvolutionLayout layout,

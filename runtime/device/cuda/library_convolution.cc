@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <exception>
+
 #include "runtime/device/cuda/views.h"
 
 namespace spmd::cuda {
@@ -82,6 +84,17 @@ bool LibraryConvolution::place(CudaDevice& device, const plan::Convolution& step
 
 std::unique_ptr<LibraryConvolution> LibraryConvolution::make(const plan::Convolution& step,
                                                              CudaDevice& device, std::string& why) {
+  try {
+    return make_of_forms(step, device, why);
+  } catch (const std::exception& error) {  // cuDNN does not start, or parts of it are missing
+    why = error.what();
+    return nullptr;
+  }
+}
+
+std::unique_ptr<LibraryConvolution> LibraryConvolution::make_of_forms(const plan::Convolution& step,
+                                                                      CudaDevice& device,
+                                                                      std::string& why) {
   const plan::DType dtype = step.out().dtype();
   if (dtype != plan::F32 && dtype != plan::BF16 && dtype != plan::F16) {
     why = "cuDNN does not convolve this type";
@@ -117,11 +130,11 @@ bool LibraryConvolution::run(size_t engine, const ConvolutionViews& at, std::byt
 }
 
 std::string LibraryConvolution::text() const {
-  std::string text = fmt::format(
-      "convolution by cuDNN {}, {} of type {}{}: stride {}, dilation {}, padding {} {}",
-      cudnn_version(), static_cast<int>(form_.kind), static_cast<int>(dtype_),
-      form_.is_reversed ? " reversed" : "", fmt::join(form_.stride, " "),
-      fmt::join(form_.dilation, " "), fmt::join(form_.pre, " "), fmt::join(form_.post, " "));
+  std::string text =
+      fmt::format("convolution by cuDNN {}, {} of type {}: stride {}, dilation {}, padding {} {}",
+                  cudnn_version(), static_cast<int>(form_.kind), static_cast<int>(dtype_),
+                  fmt::join(form_.stride, " "), fmt::join(form_.dilation, " "),
+                  fmt::join(form_.pre, " "), fmt::join(form_.post, " "));
   const auto add = [&](const char* name, const ConvolutionTensor& tensor, const Place& place) {
     text += fmt::format(", {} {} strides {}{}", name, fmt::join(tensor.shape, " "),
                         fmt::join(tensor.strides, " "), place.packer ? " packed" : "");

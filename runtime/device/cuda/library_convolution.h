@@ -39,6 +39,8 @@ class LibraryConvolution {
   };
 
   LibraryConvolution() = default;
+  static std::unique_ptr<LibraryConvolution> make_of_forms(const plan::Convolution& step,
+                                                           CudaDevice& device, std::string& why);
   bool place(CudaDevice& device, const plan::Convolution& step);
   bool place(CudaDevice& device, const plan::View& view, const ConvolutionTensor& tensor,
              bool is_result, Place& to);

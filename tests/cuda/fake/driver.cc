@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
+#include <string_view>
 
 #include "tests/cuda/fake/kernels.h"
 #include "tests/cuda/fake/scheduler.h"
@@ -17,7 +19,9 @@ namespace {
 using spmd::fake::Scheduler;
 using spmd::fake::Work;
 
-constexpr double kMicroseconds = 1;  // that anything takes but the collectives
+constexpr double kMicroseconds = 1;  // that anything takes but the following
+// Of a convolution by a kernel of ours: longer than the library's, with all its copies.
+constexpr double kConvolutionMicroseconds = 20000;
 
 // SPMD_FAKE_GPU_MEMORY: its bytes; 1 GiB without it.
 size_t total_memory() {
@@ -30,6 +34,7 @@ struct State {
   std::map<CUdeviceptr, size_t> memory;
   size_t used = 0;
   Scheduler scheduler;
+  std::set<CUfunction> convolutions;
 };
 
 State& state() {
@@ -249,6 +254,8 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   const spmd::fake::Kernel* kernel = spmd::fake::find_kernel(name);
   if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(const_cast<spmd::fake::Kernel*>(kernel));
+  const std::lock_guard lock(state().mutex);
+  if (std::string_view(name).starts_with("convolution_")) state().convolutions.insert(*function);
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
@@ -261,7 +268,11 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned
                         unsigned, unsigned, unsigned, CUstream stream, void** arguments, void**) {
   if (blocks == 0 || threads == 0 || threads > 1024) return CUDA_ERROR_INVALID_VALUE;
   const auto& kernel = *reinterpret_cast<const spmd::fake::Kernel*>(function);
-  return enqueue(stream, [=, launch = kernel(arguments)] { launch(blocks, threads); });
+  const std::lock_guard lock(state().mutex);
+  const bool is_slow = state().convolutions.contains(function);
+  return enqueue(
+      stream, [=, launch = kernel(arguments)] { launch(blocks, threads); },
+      is_slow ? kConvolutionMicroseconds : kMicroseconds);
 }
 
 // Of the stand-ins for libraries.
