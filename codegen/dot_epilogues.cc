@@ -1,16 +1,15 @@
 #include "codegen/dot_epilogues.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <vector>
 
 #include "codegen/accesses.h"
+#include "codegen/gelu.h"
 #include "codegen/step_tree.h"
 #include "codegen/views.h"
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/plan.h"
-#include "support/float_formats.h"
 
 namespace spmd::codegen {
 namespace {
@@ -145,25 +144,11 @@ struct Term {
     return kind == Kind::kResult && bias == 0 && residual == 0 &&
            activation == plan::DotEpilogue::NONE;
   }
+  bool operator==(const Term&) const = default;
 };
 
-std::optional<double> constant_of(const plan::Instruction& instruction) {
-  const std::string& bytes = instruction.constant();
-  const auto read = [&](auto value) {
-    if (bytes.size() == sizeof value) std::memcpy(&value, bytes.data(), sizeof value);
-    return value;
-  };
-  switch (instruction.dtype()) {
-    case plan::F32:
-      return static_cast<double>(read(float{}));
-    case plan::BF16:
-      return static_cast<double>(bf16_to_float(read(uint16_t{})));
-    case plan::F16:
-      return static_cast<double>(f16_to_float(read(uint16_t{})));
-    default:
-      return std::nullopt;
-  }
-}
+// How far constants may be from GELU's: half a unit in the last place.
+double tolerance_of(plan::DType dtype) { return dtype == plan::BF16 ? 0x1p-8 : 0x1p-11; }
 
 class EpilogueMatcher {
  public:
@@ -172,20 +157,31 @@ class EpilogueMatcher {
   // The epilogue that `map` is, but for the map itself.
   std::optional<plan::DotEpilogue> match() {
     const std::optional<ResultSpace> space = ResultSpace::make(dot_, map_);
-    if (!space || map_.outputs_size() != 1) return std::nullopt;
-    const plan::View& out = map_.outputs(0);
-    if (!is_library_float(out.dtype()) || !is_library_float(dot_.out().dtype()))
-      return std::nullopt;
+    if (!space || map_.outputs_size() < 1 || map_.outputs_size() > 2) return std::nullopt;
+    const plan::DType dtype = map_.outputs(0).dtype();
+    if (!is_library_float(dtype) || !is_library_float(dot_.out().dtype())) return std::nullopt;
     if (!find_inputs(*space)) return std::nullopt;
     for (const plan::Instruction& instruction : map_.program().instructions())
       terms_.push_back(term_of(instruction));
-    const Term& result = terms_[static_cast<size_t>(map_.program().outputs(0))];
     const std::optional<Dims> strides = space->on_dot(*out_strides_);
-    if (result.kind != Term::Kind::kResult || result.is_product() || !strides) return std::nullopt;
+    if (!strides) return std::nullopt;
+    std::optional<plan::DotEpilogue> epilogue;
+    if (map_.outputs_size() == 1) epilogue = linear();
+    if (!epilogue && dtype != plan::F32) epilogue = gelu(*space);
+    if (!epilogue && dtype != plan::F32) epilogue = gelu_gradient();
+    if (!epilogue) return std::nullopt;
+    epilogue->mutable_out()->mutable_strides()->Assign(strides->begin(), strides->end());
+    if (epilogue->has_preactivation())
+      *epilogue->mutable_preactivation()->mutable_strides() = epilogue->out().strides();
+    return epilogue;
+  }
 
+ private:
+  const Term& term(int i) const { return terms_[static_cast<size_t>(i)]; }
+
+  plan::DotEpilogue epilogue_of(const Term& result, int output) const {
     plan::DotEpilogue epilogue;
-    *epilogue.mutable_out() = out;
-    epilogue.mutable_out()->mutable_strides()->Assign(strides->begin(), strides->end());
+    *epilogue.mutable_out() = map_.outputs(output);
     epilogue.set_scale(result.scale);
     epilogue.set_bias(result.bias);
     epilogue.set_residual(result.residual);
@@ -193,10 +189,53 @@ class EpilogueMatcher {
     return epilogue;
   }
 
- private:
+  std::optional<plan::DotEpilogue> linear() const {
+    const Term& result = term(map_.program().outputs(0));
+    if (result.kind != Term::Kind::kResult || result.is_product()) return std::nullopt;
+    return epilogue_of(result, 0);
+  }
+
+  // Of a sum, which may be an output too.
+  std::optional<plan::DotEpilogue> gelu(const ResultSpace& space) const {
+    const auto& outputs = map_.program().outputs();
+    const double tolerance = tolerance_of(map_.outputs(0).dtype());
+    for (int o = 0; o < outputs.size(); ++o) {
+      const std::optional<int> argument = gelu_argument(map_.program(), outputs[o], tolerance);
+      if (!argument || term(*argument).kind != Term::Kind::kResult ||
+          term(*argument).activation != plan::DotEpilogue::NONE)
+        continue;
+      plan::DotEpilogue epilogue = epilogue_of(term(*argument), o);
+      epilogue.set_activation(plan::DotEpilogue::GELU);
+      if (outputs.size() == 1) return epilogue;
+      const plan::View& other = map_.outputs(1 - o);
+      if (!(term(outputs[1 - o]) == term(*argument)) || other.dtype() != epilogue.out().dtype() ||
+          space.of_map(map_.outputs(1)) != out_strides_)
+        continue;
+      *epilogue.mutable_preactivation() = other;
+      return epilogue;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<plan::DotEpilogue> gelu_gradient() const {
+    if (map_.outputs_size() != 1 || map_.inputs_size() != 2) return std::nullopt;
+    const int product = term(0).is_product() ? 0 : 1, argument = 1 - product;
+    if (!term(product).is_product() || !is_residual_[static_cast<size_t>(argument)])
+      return std::nullopt;
+    const std::optional<double> scale =
+        gelu_gradient_scale(map_.program(), map_.program().outputs(0), product, argument,
+                            tolerance_of(map_.outputs(0).dtype()));
+    if (!scale) return std::nullopt;
+    plan::DotEpilogue epilogue = epilogue_of(term(product), 0);
+    epilogue.set_scale(*scale);
+    epilogue.set_activation(plan::DotEpilogue::GELU_GRADIENT);
+    *epilogue.mutable_preactivation() = map_.inputs(argument);
+    return epilogue;
+  }
+
   // What each input is. False when the product is read in another order than it is written.
   bool find_inputs(const ResultSpace& space) {
-    const plan::View& out = map_.outputs(0);
+    const plan::View& out = map_.outputs(0);  // all outputs lie alike
     out_strides_ = space.of_map(out);
     const std::optional<Dims> product = space.of_dot(dot_.out());
     if (!out_strides_ || !product) return false;
@@ -224,7 +263,7 @@ class EpilogueMatcher {
 
   Term term_of(const plan::Instruction& instruction) const {
     if (instruction.op() == plan::CONSTANT) {
-      const std::optional<double> value = constant_of(instruction);
+      const std::optional<double> value = float_constant(instruction);
       Term term;
       if (value) term.kind = Term::Kind::kConstant;
       term.constant = value.value_or(0);
@@ -332,7 +371,7 @@ class EpilogueFuser {
     plan::Step& map = *sequence.mutable_steps(s);
     std::optional<plan::DotEpilogue> epilogue =
         EpilogueMatcher(step.dot(), map.elementwise()).match();
-    if (!epilogue) return false;
+    if (!epilogue || !is_preactivation_apart(*epilogue)) return false;
     if (notes_ != nullptr) notes_->push_back(note_of(map, step.dot().out()));
     epilogue->mutable_map()->Swap(&map);
     epilogue->Swap(step.mutable_dot()->mutable_epilogue());
@@ -381,6 +420,12 @@ class EpilogueFuser {
         apart = apart && !overlap(memory_.region(view), memory_.region(*operand));
     });
     return apart;
+  }
+
+  // The library may read and write it in another order than the result.
+  bool is_preactivation_apart(const plan::DotEpilogue& epilogue) const {
+    return !epilogue.has_preactivation() ||
+           !overlap(memory_.region(epilogue.preactivation()), memory_.region(epilogue.out()));
   }
 
   plan::Plan& plan_;

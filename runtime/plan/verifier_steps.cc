@@ -68,10 +68,28 @@ void Verifier::epilogue(const Dot& dot, const Shape& out) {
   const Elementwise& map = epilogue.map().elementwise();
   elementwise(map);
   kernel(epilogue.map());
-  expect(map.outputs_size() == 1 && map.outputs(0).buffer() == epilogue.out().buffer(),
+  const auto is_among = [](const auto& views, const View& wanted) {
+    return std::any_of(views.begin(), views.end(), [&](const View& v) {
+      return v.buffer() == wanted.buffer() && v.offset() == wanted.offset();
+    });
+  };
+  const bool is_gradient = epilogue.activation() == DotEpilogue::GELU_GRADIENT;
+  const bool writes_preactivation = epilogue.has_preactivation() && !is_gradient;
+  expect(map.outputs_size() == (writes_preactivation ? 2 : 1) &&
+             is_among(map.outputs(), epilogue.out()),
          "a product's epilogue writes elsewhere");
   expect(DotEpilogue::Activation_IsValid(epilogue.activation()), "an activation is not known");
   view(epilogue.out(), &out);
+  if (epilogue.has_preactivation()) {
+    expect(epilogue.activation() == DotEpilogue::GELU || is_gradient,
+           "an epilogue without GELU has a preactivation");
+    view(epilogue.preactivation(), &out);
+    expect(is_gradient ? is_among(map.inputs(), epilogue.preactivation())
+                       : is_among(map.outputs(), epilogue.preactivation()),
+           "an epilogue's preactivation lies elsewhere");
+  } else {
+    expect(!is_gradient, "the gradient of GELU has no preactivation");
+  }
   for (const int32_t number : {epilogue.bias(), epilogue.residual()})
     expect(number >= 0 && number <= map.inputs_size(), "an epilogue's operand does not exist");
 }

@@ -24,6 +24,24 @@ int64_t span_bytes(cudaDataType_t type, int64_t columns, int64_t ld, int64_t bat
   return element_bytes(type) * (columns * ld + (batch - 1) * stride);
 }
 
+cublasLtEpilogue_t epilogue_of(const MatmulProblem& p) {
+  uint32_t epilogue = p.has_bias ? CUBLASLT_EPILOGUE_BIAS : 0;
+  switch (p.activation) {
+    case Activation::kNone:
+      return p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    case Activation::kReLU:
+      epilogue |= CUBLASLT_EPILOGUE_RELU;
+      break;
+    case Activation::kGelu:
+      epilogue |= p.has_aux ? CUBLASLT_EPILOGUE_GELU_AUX : CUBLASLT_EPILOGUE_GELU;
+      break;
+    case Activation::kGeluGradient:
+      epilogue |= CUBLASLT_EPILOGUE_DGELU;
+      break;
+  }
+  return static_cast<cublasLtEpilogue_t>(epilogue);
+}
+
 }  // namespace
 
 Blas::Blas(const Gpu& gpu) : gpu_(gpu) {
@@ -61,16 +79,16 @@ Matmul::Matmul(const Blas& blas, const MatmulProblem& problem, const std::string
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b);
-  const cublasLtEpilogue_t epilogue =
-      p.is_rectified ? (p.has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU)
-                     : (p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT);
-  const auto epilogue_value = static_cast<uint32_t>(epilogue);
+  const auto epilogue_value = static_cast<uint32_t>(epilogue_of(p));
   const auto bias_type = static_cast<int32_t>(p.result);
   expect(blas_.MatmulDescSetAttribute(description_, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue_value,
                                       sizeof epilogue_value));
   if (p.has_bias)
     expect(blas_.MatmulDescSetAttribute(description_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
                                         &bias_type, sizeof bias_type));
+  if (p.has_aux)
+    expect(blas_.MatmulDescSetAttribute(description_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &p.ldd,
+                                        sizeof p.ldd));
   const auto layout = [&](cublasLtMatrixLayout_t* matrix, cudaDataType_t type, int64_t rows,
                           int64_t columns, int64_t ld, int64_t stride) {
     expect(blas_.MatrixLayoutCreate(matrix, type, static_cast<uint64_t>(rows),
@@ -207,11 +225,12 @@ std::optional<MatmulChoice> Matmul::time(
                     span_bytes(p.operands, p.transpose_b ? p.k : p.n, p.ldb, p.batch, p.stride_b),
                 d_bytes = span_bytes(p.result, p.n, p.ldd, p.batch, p.stride_d);
   const Gpu& gpu = blas_.gpu();
-  GpuMemory a, b, d, bias, workspace;
+  GpuMemory a, b, d, aux, bias, workspace;
   try {
     a = GpuMemory(gpu, a_bytes);
     b = GpuMemory(gpu, b_bytes);
     d = GpuMemory(gpu, d_bytes);
+    aux = GpuMemory(gpu, p.has_aux ? d_bytes : 0);
     bias = GpuMemory(gpu, p.has_bias ? p.m * element_bytes(p.result) : 0);
     workspace = GpuMemory(gpu, kMostWorkspace);
   } catch (const OutOfMemory&) {
@@ -220,7 +239,9 @@ std::optional<MatmulChoice> Matmul::time(
   fill_randomly(gpu, a, a_bytes, p.operands);
   fill_randomly(gpu, b, b_bytes, p.operands);
   if (p.has_bias) fill_randomly(gpu, bias, p.m * element_bytes(p.result), p.result);
+  if (p.has_aux) fill_randomly(gpu, aux, d_bytes, p.result);
   MatmulData data{a.data(), b.data(), d.data()};
+  if (p.has_aux) data.aux = aux.data();
   if (p.has_bias) data.bias = bias.data();
   if (p.has_c) data.c = d.data();
   const Stopwatch stopwatch(gpu);
@@ -254,11 +275,14 @@ cublasStatus_t Matmul::launch(const cublasLtMatmulAlgo_t& algorithm, const Matmu
   const auto factor = [&](const double& own, const float& narrow) {
     return wide ? static_cast<const void*>(&own) : &narrow;
   };
-  if (problem_.has_bias) {
-    const cublasStatus_t status = blas_.MatmulDescSetAttribute(
-        description_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &data.bias, sizeof data.bias);
-    if (status != CUBLAS_STATUS_SUCCESS) return status;
-  }
+  const auto point = [&](bool has, cublasLtMatmulDescAttributes_t which, const std::byte* at) {
+    return has ? blas_.MatmulDescSetAttribute(description_, which, &at, sizeof at)
+               : CUBLAS_STATUS_SUCCESS;
+  };
+  cublasStatus_t status = point(problem_.has_bias, CUBLASLT_MATMUL_DESC_BIAS_POINTER, data.bias);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  status = point(problem_.has_aux, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, data.aux);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
   return blas_.Matmul(blas_.handle(), description_, factor(alpha, alpha_f), data.a, a_, data.b, b_,
                       factor(beta, beta_f), problem_.has_c ? data.c : data.d, d_, data.d, d_,
                       &algorithm, workspace, static_cast<size_t>(workspace_bytes),

@@ -60,6 +60,11 @@ class Blas {
 // D = activation(scale op(A) op(B) + bias + C), column-major as cuBLAS has it: D and C are m x n,
 // op(A) m x k, op(B) k x n, and the bias has m elements of D's type, for every column; leading
 // dimensions and the strides between the matrices of a batch in elements.
+//
+// With kGeluGradient D = scale op(A) op(B) gelu'(aux). With kGelu and `has_aux` what GELU is
+// applied to is written to aux. Aux lies as D does.
+enum class Activation : uint8_t { kNone, kReLU, kGelu, kGeluGradient };
+
 struct MatmulProblem {
   cudaDataType_t operands = CUDA_R_32F, result = CUDA_R_32F;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
@@ -71,7 +76,8 @@ struct MatmulProblem {
   uint32_t align_a = 256, align_b = 256, align_d = 256;
   // The epilogue. C, if there is one, lies as D does; the two may be the same.
   double scale = 1;
-  bool has_bias = false, has_c = false, is_rectified = false;
+  bool has_bias = false, has_c = false, has_aux = false;
+  Activation activation = Activation::kNone;
 
   bool operator==(const MatmulProblem&) const = default;
 };
@@ -85,10 +91,10 @@ struct MatmulChoice {
   double after_us = 0;               // of what has to follow (CudaDevice::add_product)
 };
 
-// What a product works on; `bias` and `c` null where the problem has none.
+// What a product works on; `aux`, `bias` and `c` null where the problem has none.
 struct MatmulData {
   const std::byte *a = nullptr, *b = nullptr;
-  std::byte* d = nullptr;
+  std::byte *d = nullptr, *aux = nullptr;
   const std::byte *bias = nullptr, *c = nullptr;
 };
 

@@ -78,7 +78,7 @@ class DotKernel : public ProductKernel {
  public:
   // Operands of an epilogue.
   struct Extra {
-    std::optional<BoundView> bias, residual;
+    std::optional<BoundView> bias, residual, preactivation;
   };
 
   DotKernel(CudaDevice& device, const MatmulProblem& problem, const std::string& op, Matrix lhs,
@@ -117,6 +117,7 @@ class DotKernel : public ProductKernel {
     MatmulData data;
     if (extra_.bias) data.bias = extra_.bias->data(context);
     if (extra_.residual) data.c = extra_.residual->data(context);
+    if (extra_.preactivation) data.aux = extra_.preactivation->data(context);
     for (const Offsets& at : offsets_) {
       data.a = exchanged ? rhs + at.rhs : lhs + at.lhs;
       data.b = exchanged ? lhs + at.lhs : rhs + at.rhs;
@@ -186,7 +187,28 @@ class DotMaker {
   bool takes_epilogue() const {
     if (epilogue_ == nullptr) return true;
     return result_type_ == dot_.out().dtype() && !out_.packer && out_.lines.by_rows &&
-           batch_.count() == 1;
+           batch_.count() == 1 && takes_preactivation();
+  }
+
+  // The library wants its lines at 16 bytes.
+  bool takes_preactivation() const {
+    if (!epilogue_->has_preactivation()) return true;
+    constexpr int64_t kBytes = 16;
+    return out_.lines.distance * out_.element_bytes() % kBytes == 0 &&
+           alignment_of(device_.plan(), BoundView(epilogue_->preactivation())) % kBytes == 0;
+  }
+
+  static Activation activation_of(const plan::DotEpilogue& epilogue) {
+    switch (epilogue.activation()) {
+      case plan::DotEpilogue::RELU:
+        return Activation::kReLU;
+      case plan::DotEpilogue::GELU:
+        return Activation::kGelu;
+      case plan::DotEpilogue::GELU_GRADIENT:
+        return Activation::kGeluGradient;
+      default:
+        return Activation::kNone;
+    }
   }
 
   void add_epilogue(MatmulProblem& p) {
@@ -194,7 +216,9 @@ class DotMaker {
     p.scale = epilogue_->scale();
     p.has_bias = epilogue_->bias() > 0;
     p.has_c = epilogue_->residual() > 0;
-    p.is_rectified = epilogue_->activation() == plan::DotEpilogue::RELU;
+    p.has_aux = epilogue_->has_preactivation();
+    p.activation = activation_of(*epilogue_);
+    if (p.has_aux) extra_.preactivation = BoundView(epilogue_->preactivation());
     if (p.has_bias) extra_.bias = BoundView(map.inputs(epilogue_->bias() - 1));
     if (!p.has_c) return;
     extra_.residual = BoundView(map.inputs(epilogue_->residual() - 1));

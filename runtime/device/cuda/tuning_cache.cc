@@ -30,11 +30,12 @@ std::string machine_text(const Gpu& gpu) {
 std::string problem_text(const MatmulProblem& p, size_t library_version) {
   return fmt::format(
       "product by cuBLASLt {}: {} x {} x {} of types {} to {} in {}, transposed {} {}, lines {} {} "
-      "{}, batch {} strides {} {} {}, aligned {} {} {}, scale {}, bias {}, c {}, relu {}",
+      "{}, batch {} strides {} {} {}, aligned {} {} {}, scale {}, bias {}, c {}, aux {}, "
+      "activation {}",
       library_version, p.m, p.n, p.k, static_cast<int>(p.operands), static_cast<int>(p.result),
       static_cast<int>(p.compute), p.transpose_a, p.transpose_b, p.lda, p.ldb, p.ldd, p.batch,
       p.stride_a, p.stride_b, p.stride_d, p.align_a, p.align_b, p.align_d, p.scale, p.has_bias,
-      p.has_c, p.is_rectified);
+      p.has_c, p.has_aux, static_cast<int>(p.activation));
 }
 
 std::string to_hex(const void* data, size_t bytes) {

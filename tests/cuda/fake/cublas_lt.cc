@@ -5,6 +5,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -59,14 +60,26 @@ struct Description {
   int32_t transpose_a = CUBLAS_OP_N, transpose_b = CUBLAS_OP_N;
   uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void* bias = nullptr;
+  void* aux = nullptr;
+  int64_t aux_ld = 0;
 
-  bool has_bias() const {
-    return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+  bool has_bias() const { return (epilogue & CUBLASLT_EPILOGUE_BIAS) != 0; }
+  bool is_rectified() const { return (epilogue & CUBLASLT_EPILOGUE_RELU) != 0; }
+  bool is_gelu() const { return (epilogue & CUBLASLT_EPILOGUE_GELU) != 0; }
+  bool is_gelu_gradient() const {
+    return (epilogue & CUBLASLT_EPILOGUE_DGELU) == CUBLASLT_EPILOGUE_DGELU;
   }
-  bool is_rectified() const {
-    return epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
-  }
+  bool has_aux() const { return (epilogue & 128) != 0; }
 };
+
+// The form with tanh.
+double gelu(double x) {
+  return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+double gelu_derivative(double x) {
+  const double h = 1e-5;
+  return (gelu(x + h) - gelu(x - h)) / (2 * h);
+}
 
 template <typename T>
 void set(T& field, const void* value) {
@@ -81,6 +94,11 @@ bool is_valid(const Layout& a) {
   return a.ld >= static_cast<int64_t>(a.rows) && a.rows > 0 && a.columns > 0 && a.batch > 0;
 }
 
+// Whether the lines of GELU's argument lie as the library wants them.
+bool has_aux_lines(const Description& d, const Layout& out) {
+  return d.aux_ld >= static_cast<int64_t>(out.rows) && d.aux_ld % 8 == 0;
+}
+
 // Whether the library multiplies such types.
 bool has_types(const Description& d, const Layout& a, const Layout& b, const Layout& out) {
   if (a.type != b.type) return false;
@@ -93,6 +111,8 @@ void multiply(const Description& d, const Layout& la, const Layout& lb, const La
               const void* a, const void* b, void* out, double alpha, double beta, const void* c) {
   const bool ta = d.transpose_a == CUBLAS_OP_T, tb = d.transpose_b == CUBLAS_OP_T;
   const auto k = static_cast<int64_t>(ta ? la.rows : la.columns);
+  Layout aux = ld;
+  aux.ld = d.aux_ld;
   for (int64_t batch = 0; batch < ld.batch; ++batch)
     for (int64_t n = 0; n < static_cast<int64_t>(ld.columns); ++n)
       for (int64_t m = 0; m < static_cast<int64_t>(ld.rows); ++m) {
@@ -103,6 +123,11 @@ void multiply(const Description& d, const Layout& la, const Layout& lb, const La
         if (beta != 0) value += beta * ld.at(c, batch, m, n);
         if (d.has_bias()) value += ld.at(d.bias, 0, m, 0);
         if (d.is_rectified() && value < 0) value = 0;
+        if (d.is_gelu()) {
+          if (d.has_aux()) aux.put(d.aux, batch, m, n, value);
+          value = gelu(value);
+        }
+        if (d.is_gelu_gradient()) value *= gelu_derivative(aux.at(d.aux, batch, m, n));
         ld.put(out, batch, m, n, value);
       }
 }
@@ -141,6 +166,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
   if (which == CUBLASLT_MATMUL_DESC_TRANSB) set(d->transpose_b, value);
   if (which == CUBLASLT_MATMUL_DESC_EPILOGUE) set(d->epilogue, value);
   if (which == CUBLASLT_MATMUL_DESC_BIAS_POINTER) set(d->bias, value);
+  if (which == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) set(d->aux, value);
+  if (which == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) set(d->aux_ld, value);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* result, cudaDataType type,
@@ -188,6 +215,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   *found = 0;
   if (!is_valid(la) || !is_valid(lb) || !is_valid(ld) || !has_types(desc, la, lb, ld))
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (desc.has_aux() && !has_aux_lines(desc, ld)) return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
   results[0].workspaceSize = 512;
   results[0].algo.data[0] = kAlgorithm;
@@ -219,6 +247,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   };
   const double scale = factor(alpha), share = factor(beta);
   if (description_copy.has_bias() && description_copy.bias == nullptr)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (description_copy.has_aux() && (description_copy.aux == nullptr ||
+                                     reinterpret_cast<uintptr_t>(description_copy.aux) % 16 != 0))
     return CUBLAS_STATUS_INVALID_VALUE;
   if (bytes < 512 || workspace == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   spmd_fake_enqueue(
