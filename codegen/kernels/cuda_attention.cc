@@ -1,9 +1,9 @@
 #include "codegen/kernels/cuda_attention.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "support/error.h"
@@ -147,54 +147,63 @@ std::vector<NamedView> views_of(const plan::AttentionBackward& step) {
           {"DValue", step.d_value()}};
 }
 
+// The struct that the templates call Shape.
+template <typename Step>
+std::string shape_text(const Step& step, const Sizes& n, const Tiling& tiling,
+                       const std::string& name) {
+  std::string text = fmt::format("struct {} {{\n", name);
+  const auto add_type = [&](const char* what, const std::string& type) {
+    text += fmt::format("  using {} = {};\n", what, type);
+  };
+  const auto add_constant = [&](const char* type, const char* what, const auto& value) {
+    text += fmt::format("  static constexpr {} {} = {};\n", type, what, value);
+  };
+  add_type("Type", type_text(step.query().dtype()));
+  add_type("Head", n.head.text());
+  add_type("Width", n.width.text());
+  bool aligned = true;
+  for (const NamedView& named : views_of(step)) {
+    const bool is_statistics = &named.view == &step.statistics();
+    add_type(named.name, fmt::format("HeadStrides<{}>",
+                                     fmt::join(strides_of(named.view, is_statistics), ", ")));
+    aligned = aligned && (is_statistics || is_aligned(named.view));
+  }
+  add_constant("int64_t", "kBatch", n.batch);
+  add_constant("int64_t", "kQueries", n.queries);
+  add_constant("int64_t", "kHeads", n.heads);
+  add_constant("int64_t", "kGroups", n.groups);
+  add_constant("int64_t", "kKeys", n.keys);
+  add_constant("int", "kRows", tiling.rows);
+  add_constant("int", "kColumns", tiling.columns);
+  add_constant("int", "kWeights", floats_of_vectors(n, tiling));
+  add_constant("int", "kWeightStride", weight_stride(tiling));
+  add_constant("bool", "kHasBoth", tiling.has_both);
+  add_constant("bool", "kAligned", aligned);
+  add_constant("bool", "kCausal", step.causal());
+  add_constant("float", "kScale", fmt::format("{:a}f", static_cast<float>(step.scale())));
+  return text + "};\n";
+}
+
 template <typename Step>
 plan::Kernel emit(const Step& step, bool is_backward, const std::string& name,
                   std::string& source) {
   const auto &q = step.query().shape(), &v = step.value().shape();
   const Sizes n{q[0], q[1], q[2], q[3], v[1], HeadTile(q[4]), HeadTile(v[3]), is_backward};
   const Tiling tiling = choose_tiling(n);
-  const std::vector<NamedView> views = views_of(step);
-  source += fmt::format("struct {}_shape {{\n  using Type = {};\n", name,
-                        type_text(step.query().dtype()));
-  source += fmt::format("  using Head = {};\n  using Width = {};\n", n.head.text(), n.width.text());
-  bool aligned = true;
-  for (const NamedView& named : views) {
-    const bool is_statistics = &named.view == &step.statistics();
-    const std::vector<int64_t> s = strides_of(named.view, is_statistics);
-    source += fmt::format("  using {} = HeadStrides<{}, {}, {}, {}>;\n", named.name, s[0], s[1],
-                          s[2], s[3]);
-    aligned = aligned && (is_statistics || is_aligned(named.view));
-  }
-  const auto constant = [&](const char* type, const char* what, const std::string& value) {
-    source += fmt::format("  static constexpr {} {} = {};\n", type, what, value);
-  };
-  for (const auto& [what, value] :
-       {std::pair{"kBatch", n.batch}, std::pair{"kQueries", n.queries},
-        std::pair{"kHeads", n.heads}, std::pair{"kGroups", n.groups}, std::pair{"kKeys", n.keys}})
-    constant("int64_t", what, std::to_string(value));
-  for (const auto& [what, value] :
-       {std::pair{"kRows", tiling.rows}, std::pair{"kColumns", tiling.columns},
-        std::pair{"kWeights", floats_of_vectors(n, tiling)},
-        std::pair{"kWeightStride", weight_stride(tiling)}})
-    constant("int", what, std::to_string(value));
-  constant("bool", "kCausal", step.causal() ? "true" : "false");
-  constant("bool", "kAligned", aligned ? "true" : "false");
-  constant("bool", "kHasBoth", tiling.has_both ? "true" : "false");
-  constant("float", "kScale", fmt::format("{:a}f", static_cast<float>(step.scale())));
+  plan::Kernel kernel;
+  kernel.set_name(name);
+  kernel.set_arguments(static_cast<int32_t>(views_of(step).size()));
+  kernel.set_blocks(blocks_of(n, tiling));
+  kernel.set_threads(static_cast<int32_t>(kThreads));
+  kernel.set_shared_bytes(static_cast<int32_t>(shared_bytes(n, tiling)));
+  source += shape_text(step, n, tiling, name + "_shape");
   source += fmt::format(
-      "}};\n"
       "extern \"C\" __global__ void __launch_bounds__({0}, 2) {1}(const Args<{2}> args) {{\n"
       "  SPMD_SHARED_MEMORY(memory, {3});\n"
       "  {4}<{1}_shape>(args.p, memory->v);\n"
       "}}\n",
-      kThreads, name, views.size(), shared_bytes(n, tiling),
+      kernel.threads(), name, kernel.arguments(), kernel.shared_bytes(),
       is_backward ? "attention_backward" : "attention");
-  plan::Kernel kernel;
-  kernel.set_name(name);
-  kernel.set_arguments(static_cast<int32_t>(views.size()));
-  kernel.set_blocks(blocks_of(n, tiling));
-  kernel.set_threads(static_cast<int32_t>(kThreads));
-  kernel.set_shared_bytes(static_cast<int32_t>(shared_bytes(n, tiling)));
   return kernel;
 }
 

@@ -72,8 +72,8 @@ std::unique_ptr<CompiledModule> CompiledModule::load(const Gpu& gpu, const plan:
     // More than 48 KiB has to be asked for.
     if (gpu.driver().FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                       kernel.shared_bytes()) != CUDA_SUCCESS) {
-      *note = fmt::format("{} needs {} bytes of shared memory", kernel.name(),
-                          kernel.shared_bytes());
+      *note =
+          fmt::format("{} needs {} bytes of shared memory", kernel.name(), kernel.shared_bytes());
       return nullptr;
     }
     module->functions_.push_back(function);
