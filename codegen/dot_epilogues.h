@@ -1,4 +1,5 @@
-// Products with what is done to their elements: bias, scale, residual, ReLU.
+// Products with what is done to their elements: bias, scale, residual, ReLU, GELU and
+// its gradient.
 //
 // The last fusion, on a Plan whose memory is placed. A Dot and the Elementwise step that alone
 // reads its result become one step (plan.DotEpilogue) when that arithmetic is of the form that

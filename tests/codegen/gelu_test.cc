@@ -142,6 +142,34 @@ TEST(Gelu, Gradient) {
   }
 }
 
+// Its constants multiplied out: both are rounded, in the same direction in bfloat16.
+TEST(Gelu, GradientWithTwoRoundedConstants) {
+  const std::vector<std::string> lines = {"k = 0.044715",
+                                          "q = 0.797884583",
+                                          "h = 0.5",
+                                          "e = 1.0",
+                                          "k3 = 0.134145",
+                                          "u2 = multiply y y",
+                                          "u3 = multiply y u2",
+                                          "a = multiply u3 k",
+                                          "s = add y a",
+                                          "v = multiply s q",
+                                          "t = tanh v",
+                                          "o = add t e",
+                                          "m = multiply o h",
+                                          "f = subtract e t",
+                                          "j = multiply o f",
+                                          "d = multiply u2 k3",
+                                          "i = add d e",
+                                          "l = multiply i q",
+                                          "n = multiply j l",
+                                          "g = multiply n y",
+                                          "z = multiply g h",
+                                          "sum = add z m",
+                                          "r = multiply p sum"};
+  EXPECT_EQ(gelu_epilogues(gelu_program(lines, {"r"}, "bf16")).size(), 1U);
+}
+
 std::vector<std::string> with(std::vector<std::string> lines, size_t at, const std::string& line) {
   lines[at] = line;
   return lines;

@@ -24,7 +24,8 @@ std::unique_ptr<ProductKernel> make_product(const plan::Dot& dot, const plan::Do
                                             std::function<double()> after_us = {});
 
 // Both forms of a product with its epilogue, of which the faster one runs: the library's epilogue,
-// or the product and a kernel of ours. Null when the product is not for the library.
+// or the product and a kernel of ours; without such a kernel, the library's. Null when the product
+// is not for the library.
 KernelPtr make_dot_with_epilogue(const plan::Dot& dot, CudaDevice& device, LoadContext& context);
 
 }  // namespace spmd::cuda

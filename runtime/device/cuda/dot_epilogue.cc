@@ -35,7 +35,8 @@ class DotWithEpilogue : public Kernel {
 KernelPtr make_dot_with_epilogue(const plan::Dot& dot, CudaDevice& device, LoadContext& context) {
   const plan::Step& step = dot.epilogue().map();
   std::shared_ptr<Kernel> map = device.make_map(step);
-  if (!map) return nullptr;
+  // Without a kernel of ours the library's form is the only one here.
+  if (!map) return make_product(dot, &dot.epilogue(), device, context);
   std::unique_ptr<ProductKernel> product =
       make_product(dot, nullptr, device, context,
                    [&device, &step, map] { return device.time_alone(*map, step); });
