@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <vector>
 
@@ -264,6 +265,8 @@ std::optional<MatmulChoice> Matmul::time(
     best.first_us = first_us;
     best.best_us = best_us;
   }
+  // None of them runs: whatever else there is, is faster.
+  if (best.candidates == 0) best.best_us = std::numeric_limits<double>::max();
   return best;
 }
 
