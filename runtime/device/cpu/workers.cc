@@ -1,7 +1,8 @@
 #include "runtime/device/cpu/workers.h"
 
+#include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 
 #include "runtime/device/cpu/gemm.h"
 #include "support/error.h"
@@ -40,14 +41,15 @@ void wait_for_change(const std::atomic<T>& value, T old) {
 }  // namespace
 
 Workers::Workers(int threads) {
+  errors_.resize(static_cast<size_t>(std::max(threads, 1)));
+  threads_.reserve(errors_.size());
   for (int number = 1; number < threads; ++number) {
     try {
       threads_.emplace_back([this, number] { work(number); });
-    } catch (const std::system_error&) {
-      break;
+    } catch (const std::exception&) {
+      break;  // too many threads, or too little memory
     }
   }
-  errors_.resize(threads_.size() + 1);
 }
 
 Workers::~Workers() {
