@@ -1,3 +1,5 @@
+// What decides between a library's attention, compiled kernels and expansion, apart from
+// attention_kernels.h so that passes need not include the Plan.
 #pragma once
 
 namespace spmd::codegen {

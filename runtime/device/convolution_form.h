@@ -4,12 +4,11 @@
 // convolutions, which differ in dilations, padding, reversal and the order of dimensions. With
 // t of `dilation` and `stride`, for each spatial dimension and every group:
 //
-//   forward            y[n, k, p] = sum over c, t of x[n, c, p stride + t dilation - pre] w[k, c,
-//   t] gradient of x      x[n, c, q] = sum over k, p, t with q = p stride + t dilation - pre
-//                                   of y[n, k, p] w[k, c, t]
-//   gradient of w      w[k, c, t] = sum over n, p of x[n, c, p stride + t dilation - pre] y[n, k,
-//   p]
+//   forward        y[n, k, p] = sum over c, t of x[n, c, i(p, t)] w[k, c, t]
+//   gradient of x  x[n, c, q] = sum over k, p, t with i(p, t) = q of y[n, k, p] w[k, c, t]
+//   gradient of w  w[k, c, t] = sum over n, p of x[n, c, i(p, t)] y[n, k, p]
 //
+// with i(p, t) = p stride + t dilation - pre,
 // where x is 0 outside, and taps that the program counts from the last one are so by their strides;
 // the size of y is 1 + (x + pre + post - (w - 1) dilation - 1) / stride.
 #pragma once
