@@ -126,7 +126,8 @@ if(SPMD_CUDA)
   endif()
 endif()
 
-set(SPMD_CUDNN AUTO CACHE STRING "cuDNN for attention and convolutions: AUTO (use it when found), ON or OFF")
+set(SPMD_CUDNN AUTO CACHE STRING
+    "cuDNN for attention and convolutions: AUTO (use it when found), ON or OFF")
 set_property(CACHE SPMD_CUDNN PROPERTY STRINGS AUTO ON OFF)
 set(SPMD_HAVE_CUDNN 0)
 if(SPMD_CUDNN AND SPMD_HAVE_CUDA)

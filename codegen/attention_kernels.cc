@@ -35,12 +35,6 @@ AttentionKernel choose(const Problem& problem, const AttentionTarget& target) {
                                                     : AttentionKernel::kNone;
 }
 
-int64_t elements(const plan::View& view) {
-  int64_t count = 1;
-  for (int64_t size : view.shape()) count *= size;
-  return count;
-}
-
 }  // namespace
 
 AttentionKernel attention_kernel(const Function& fn, const Op& op, const AttentionTarget& target) {
@@ -56,9 +50,10 @@ AttentionKernel attention_kernel(const plan::Step& step, const AttentionTarget& 
                        is_forward ? step.attention().query() : step.attention_backward().query(),
                    &value =
                        is_forward ? step.attention().value() : step.attention_backward().value();
-  return choose({query.dtype(), query.shape(1), value.shape(1), query.shape(4), value.shape(3),
-                 elements(query) == 0 || elements(value) == 0},
-                target);
+  return choose(
+      {query.dtype(), query.shape(1), value.shape(1), query.shape(4), value.shape(3),
+       plan::element_count(query.shape()) == 0 || plan::element_count(value.shape()) == 0},
+      target);
 }
 
 bool fits_attention_kernel(const View& view) {

@@ -21,8 +21,6 @@ std::optional<int64_t> most_threads() {
 
 constexpr int64_t kMostThreads = 1024;
 
-int64_t share_of(size_t cores, int ranks) { return static_cast<int64_t>(cores) / ranks; }
-
 }  // namespace
 
 CpuShare cpu_share(const HostCpus& host, std::optional<int64_t> wanted,
@@ -32,16 +30,15 @@ CpuShare cpu_share(const HostCpus& host, std::optional<int64_t> wanted,
     share.threads = static_cast<int>(std::min(*wanted, kMostThreads));
     return share;
   }
-  // A rank that was not bound has its launcher's cores.
-  const bool bound = share_of(host.allowed.size(), 1) < share_of(host.launcher.size(), host.ranks);
-  if (bound) {
+  // A rank that was not bound has its launcher's cores; the cores of one that was are its own.
+  const auto allowed = static_cast<int64_t>(host.allowed.size());
+  const auto launcher = static_cast<int64_t>(host.launcher.size());
+  int64_t threads = allowed < launcher ? allowed : allowed / host.ranks;
+  if (allowed < launcher / host.ranks) {
+    threads = launcher / host.ranks;
     share.cpus = host.launcher;
     share.bound = host.allowed.size();
   }
-  const bool own = !host.launcher.empty() && host.allowed.size() < host.launcher.size();
-  int64_t threads = bound ? share_of(host.launcher.size(), host.ranks)
-                    : own ? share_of(host.allowed.size(), 1)
-                          : share_of(host.allowed.size(), host.ranks);
   if (host.quota > 0) threads = std::min<int64_t>(threads, host.quota / host.ranks);
   if (most) threads = std::min(threads, *most);
   share.threads = static_cast<int>(std::max<int64_t>(threads, 1));

@@ -6,10 +6,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
-
-#include "collectives/comm/communicator.h"
 
 namespace spmd {
 

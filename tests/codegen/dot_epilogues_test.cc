@@ -7,16 +7,6 @@
 namespace spmd::testing {
 namespace {
 
-// The epilogues of a program's products; checks that its plan means the same.
-std::vector<plan::DotEpilogue> check_epilogues(const Module& module, double tolerance = 2e-6) {
-  const plan::Plan plan = gpu_plan_of(module);
-  expect_meaning_of(plan, module, tolerance);
-  std::vector<plan::DotEpilogue> epilogues;
-  for (const plan::Step& step : plan.programs(0).body().steps())
-    if (step.dot().has_epilogue()) epilogues.push_back(step.dot().epilogue());
-  return epilogues;
-}
-
 // %p is the product of %x and %w; `body` goes on from there to %r.
 Module program(const std::string& body, const std::string& type = "f32",
                const std::string& result = "tensor<6x16xf32>") {

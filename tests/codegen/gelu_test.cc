@@ -4,6 +4,7 @@
 #include "codegen/gelu.h"
 
 #include "tests/codegen/plan_testing.h"
+#include "tests/support/error_of.h"
 
 namespace spmd::testing {
 namespace {
@@ -56,14 +57,9 @@ Module gelu_program(const std::vector<std::string>& lines, const std::vector<std
       replaced(body, "xT>", "x" + type + ">"));
 }
 
-// Checks that the plan means the same. Sixteen bits are rounded once instead of after each op.
+// Sixteen bits are rounded once instead of after each op.
 std::vector<plan::DotEpilogue> gelu_epilogues(const Module& module, double tolerance = 0.02) {
-  const plan::Plan plan = gpu_plan_of(module);
-  expect_meaning_of(plan, module, tolerance);
-  std::vector<plan::DotEpilogue> epilogues;
-  for (const plan::Step& step : plan.programs(0).body().steps())
-    if (step.dot().has_epilogue()) epilogues.push_back(step.dot().epilogue());
-  return epilogues;
+  return check_epilogues(module, tolerance);
 }
 
 // As JAX writes it.
@@ -190,6 +186,34 @@ TEST(Gelu, OtherFunctionsStayApart) {
 // The library's tanh is not exact to more than sixteen bits.
 TEST(Gelu, NotOf32Bits) {
   EXPECT_EQ(gelu_epilogues(gelu_program(kForward, {"r"}, "f32"), 2e-6).size(), 0U);
+}
+
+// What verify_plan() says after `change` to the one product of a program's plan.
+template <typename Change>
+std::string fault_of(const Module& module, const Change& change) {
+  plan::Plan plan = gpu_plan_of(module);
+  for (plan::Step& step : *plan.mutable_programs(0)->mutable_body()->mutable_steps())
+    if (step.dot().has_epilogue()) change(*step.mutable_dot());
+  return error_of([&] { plan::verify_plan(plan); });
+}
+
+TEST(Gelu, PlansThatAreWrongAreRefused) {
+  const Module kept = gelu_program(kForward, {"r", "u"}, "bf16");
+  const Module gradient = gelu_program(kBackward, {"r"}, "bf16");
+  const auto expect_fault = [](const std::string& found, const char* wanted) {
+    EXPECT_NE(found.find(wanted), std::string::npos) << wanted << "\n got " << found;
+  };
+  const auto rectify = [](plan::Dot& dot) {
+    dot.mutable_epilogue()->set_activation(plan::DotEpilogue::RELU);
+  };
+  const auto clear = [](plan::Dot& dot) { dot.mutable_epilogue()->clear_preactivation(); };
+  const auto take_operand = [](plan::Dot& dot) {
+    dot.mutable_epilogue()->mutable_preactivation()->set_buffer(dot.lhs().buffer());
+  };
+  expect_fault(fault_of(kept, rectify), "an epilogue without GELU has a preactivation");
+  expect_fault(fault_of(kept, clear), "a product's epilogue writes elsewhere");
+  expect_fault(fault_of(gradient, clear), "the gradient of GELU has no preactivation");
+  expect_fault(fault_of(gradient, take_operand), "an epilogue's preactivation lies elsewhere");
 }
 
 }  // namespace

@@ -161,6 +161,15 @@ void expect_meaning_of(const plan::Plan& plan, const Module& module, double tole
   }
 }
 
+std::vector<plan::DotEpilogue> check_epilogues(const Module& module, double tolerance) {
+  const plan::Plan plan = gpu_plan_of(module);
+  expect_meaning_of(plan, module, tolerance);
+  std::vector<plan::DotEpilogue> epilogues;
+  for (const plan::Step& step : plan.programs(0).body().steps())
+    if (step.dot().has_epilogue()) epilogues.push_back(step.dot().epilogue());
+  return epilogues;
+}
+
 void expect_meaning(const Module& module, const std::vector<Literal>& arguments, double tolerance) {
   const std::vector<Literal> wanted = evaluate(module, arguments);
   SCOPED_TRACE(print_stablehlo(module));

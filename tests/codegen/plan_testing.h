@@ -56,6 +56,9 @@ enum class Kernels { kNone, kBothDialects };
 void expect_meaning_of(const plan::Plan& plan, const Module& module, double tolerance = 2e-6,
                        Kernels kernels = Kernels::kNone);
 
+// The epilogues of the products of a GPU's plan, which is checked to mean the same.
+std::vector<plan::DotEpilogue> check_epilogues(const Module& module, double tolerance = 2e-6);
+
 void expect_close(const Literal& found, const Literal& wanted, double tolerance,
                   const std::string& what);
 // All of a step's results.

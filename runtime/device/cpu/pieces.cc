@@ -23,7 +23,7 @@ int limited(int most, int64_t work, int64_t of_a_piece) {
 // A dimension along which a step can be cut.
 struct Cut {
   int64_t size = 0;
-  int64_t repeated = 0;  // elements that each piece reads, or packs, all of
+  int64_t repeated = 0;  // what each piece does again: elements that it reads, or packs, all of
   // Keeps [begin, begin + size) of the dimension.
   std::function<void(plan::Step& step, int64_t begin, int64_t size)> keep;
 };
@@ -136,7 +136,8 @@ std::vector<plan::Step> pieces_of_convolution(const plan::Step& step, int most) 
 
 // ---- copies
 
-// Along the outermost of the long dimensions: what a thread writes lies together.
+// Nothing is done again; of the long dimensions the outermost is best, since what a thread writes
+// then lies together.
 std::vector<plan::Step> pieces_of_copy(const plan::Step& step, int most) {
   const plan::Elementwise& copy = step.elementwise();
   const int64_t bytes =
@@ -144,12 +145,13 @@ std::vector<plan::Step> pieces_of_copy(const plan::Step& step, int most) {
   if (bytes < kFewestCopiedBytes) return {step};
   std::vector<Cut> cuts;
   for (int d = 0; d < copy.shape_size(); ++d)
-    cuts.push_back({copy.shape(d), d, [d](plan::Step& part, int64_t begin, int64_t size) {
-                      plan::Elementwise& piece = *part.mutable_elementwise();
-                      piece.set_shape(d, size);
-                      keep(*piece.mutable_inputs(0), d, begin, size);
-                      for (plan::View& out : *piece.mutable_outputs()) keep(out, d, begin, size);
-                    }});
+    cuts.push_back(
+        {copy.shape(d), /*repeated=*/d, [d](plan::Step& part, int64_t begin, int64_t size) {
+           plan::Elementwise& piece = *part.mutable_elementwise();
+           piece.set_shape(d, size);
+           keep(*piece.mutable_inputs(0), d, begin, size);
+           keep(*piece.mutable_outputs(0), d, begin, size);
+         }});
   most = limited(most, bytes, kBytesOfAPiece);
   return cut_step(step, best(std::move(cuts), most), most);
 }

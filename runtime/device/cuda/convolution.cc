@@ -1,6 +1,9 @@
 #include "runtime/device/cuda/convolution.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
 
 #include "runtime/device/cuda/cuda_device.h"
 #include "runtime/device/cuda/library_convolution.h"

@@ -19,7 +19,6 @@ std::vector<int64_t> strides_in(ConvolutionLayout layout, const std::vector<int6
 }  // namespace spmd::cuda
 
 #if SPMD_HAVE_CUDNN
-#include <functional>
 #include <unordered_map>
 
 #include "runtime/device/cuda/cudnn_graph.h"
@@ -129,15 +128,11 @@ std::string ConvolutionByGraph::define(const ConvolutionForm& form, ConvolutionL
              form.w, kW);
       break;
   }
-  for (const auto& stage : std::vector<std::function<fe::error_object()>>{
-           [&] { return graph().validate(); },
-           [&] { return graph().build_operation_graph(cudnn_->handle()); },
-           [&] {
-             return graph().create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
-           }}) {
-    fe::error_object error = stage();
-    if (error.is_bad()) return error.get_message();
-  }
+  fe::error_object error = graph().validate();
+  if (error.is_good()) error = graph().build_operation_graph(cudnn_->handle());
+  if (error.is_good())
+    error = graph().create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
+  if (error.is_bad()) return error.get_message();
   constexpr int64_t kMostWorkspace = int64_t{256} << 20;
   graph()
       .deselect_numeric_notes(refused_notes(dtype))
